@@ -1,0 +1,55 @@
+# Two commands on a fresh machine: `make demo` shows what unhub does, `make test` proves it.
+# Each makes a virtual environment of its own and needs Python 3.11 or newer, make and a package registry.
+
+PYTHON ?= python3
+VENV_DEMO = .venv-demo
+VENV = .venv
+BIN = $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-clipart test lint types format bench docs clean
+
+help:  ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
+
+demo: $(VENV_DEMO)/.ready  ## find an emoji in German, before and after (a few minutes the first time)
+	$(VENV_DEMO)/bin/unhub demo emoji
+
+demo-clipart: $(VENV_DEMO)/.ready  ## find a drawing by its words
+	$(VENV_DEMO)/bin/unhub demo clipart
+
+test: $(VENV)/.ready lint  ## lint, types, import layers, and every test
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests
+	$(BIN)/python -m pytest --doctest-modules -q src/unhub
+
+lint: $(VENV)/.ready  ## ruff, mypy in strict mode, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.ready  ## put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.ready  ## the documentation, in site/
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.ready  ## speed beside a matrix product and beside peers, as ratios
+	$(BIN)/python benchmarks/evaluate_all.py
+
+clean:  ## remove environments and what was built
+	rm -rf $(VENV) $(VENV_DEMO) site build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# An environment is ready once everything in it is installed; a broken install leaves no mark and is made again.
+$(VENV)/.ready: pyproject.toml requirements/test.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV_DEMO)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV_DEMO)
+	$(VENV_DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[demo]'
+	touch $@

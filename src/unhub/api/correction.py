@@ -1,0 +1,209 @@
+"""A Correction: the bias of a gallery and all that is needed to serve, extend and keep it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unhub.api.hits import Hits, hits
+from unhub.api.problem import check_needs, extended_banks, from_scores
+from unhub.api.sources import Reader
+from unhub.banks import Banks, search
+from unhub.core.augmentation import augment_queries, augment_targets
+from unhub.core.bias import Status
+from unhub.core.fingerprint import fingerprint, row_digests
+from unhub.core.parameters import check_count
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.io import Rows, open_rows, read_ids
+from unhub.methods import AdditiveMethod, settings
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """One number per target, ranked by score + bias. Made by ``unhub.fit`` or ``unhub.load``.
+
+    bias: (gallery,) float32, mean zero, strength included. status, iterations and marginal_error tell how the solver
+    ended; marginal_error is None for a closed form.
+    """
+
+    method: AdditiveMethod
+    bias: FloatArray
+    status: Status
+    iterations: int
+    marginal_error: float | None
+    offset: float
+    reader: Reader
+    potentials: FloatArray | None = None
+    query_weight: FloatArray | None = None
+    ids: tuple[str, ...] | None = None
+    digests: IntArray | None = None
+    targets: Rows | None = None
+    query_bank: Rows | None = None
+    target_bank: Rows | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def hubness(self) -> FloatArray:
+        """-bias: a hub is positive."""
+        return -self.bias
+
+    @property
+    def strength(self) -> float:
+        """What the bias was multiplied by."""
+        return self.method.strength
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The method's hyper-parameters as they were used."""
+        return settings(self.method)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """A short name for the gallery it was fitted on; None when it was fitted on scores."""
+        return None if self.digests is None else fingerprint(self.digests)
+
+    def __repr__(self) -> str:
+        error = "" if self.marginal_error is None else f", marginal error {self.marginal_error:.2g}"
+        return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
+
+    def search(self, queries: Any, k: int = 10, *, targets: Any = None, corrected: bool = True) -> Hits:
+        """The k best targets of each query by score + bias, exact, in blocks; corrected=False ranks by score alone.
+
+        queries: (query, dim). targets: the gallery, when the correction does not know where it is.
+        """
+        check_count("k", k)
+        gallery = self._gallery(targets)
+        rows = self.reader.vectors(queries, "queries", like=gallery)
+        bias = self.bias if corrected else np.zeros_like(self.bias)
+        scores, columns = search(self.reader.products(rows, gallery, keep=0.0), bias, k)
+        return hits(columns, scores, self.ids)
+
+    def apply(self, scores: Any) -> FloatArray:
+        """Scores + bias: (query, gallery), for scores that exist already."""
+        rows = self.reader.scores(scores, "scores")
+        if rows.shape[1] != self.bias.size:
+            raise InputError(
+                f"scores has {rows.shape[1]:,} columns but this correction is of {self.bias.size:,} targets."
+            )
+        block = np.asarray(rows[0 : rows.shape[0]])
+        fixed: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
+        return fixed
+
+    def extend(self, new_targets: Any = None, *, scores: Any = None, target_bank_scores: Any = None) -> FloatArray:
+        """The exact bias of unseen targets, no refit: (new,) float32, on the footing of ``bias``.
+
+        new_targets: (new, dim) embeddings; or scores: (bank, new), in the order of the bank that was fitted on, for
+        dualis with target_bank_scores (target bank, new).
+        """
+        if scores is not None:
+            banks = self._scores_before(scores, target_bank_scores)
+        else:
+            banks = self._bank_before(new_targets)
+        raw = self.method.columns(banks, self.potentials)
+        return (self.strength * (raw - self.offset)).astype(np.float32)
+
+    def extended(self, new_targets: Any, *, ids: Any = None) -> Correction:
+        """A correction of the gallery with the new targets at its end; what was there keeps its bias."""
+        new = self.reader.vectors(new_targets, "new_targets", ids=ids)
+        names = _joined_ids(self.ids, self.bias.size, new)
+        digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
+        bias = np.concatenate((self.bias, self.extend(new)))
+        return replace(self, bias=bias, ids=names, digests=digests, targets=None)
+
+    def augment(self, targets: Any = None) -> FloatArray:
+        """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
+        gallery = self._gallery(targets)
+        return augment_targets(self._unit(gallery), self.bias)
+
+    def augment_queries(self, queries: Any) -> FloatArray:
+        """[q; 1]: (query, dim + 1), to search an index of augmented targets."""
+        return augment_queries(self._unit(self.reader.vectors(queries, "queries")))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied."""
+        from unhub.api.artefact import save
+
+        save(self, path)
+
+    def _gallery(self, targets: Any) -> Rows:
+        if targets is None:
+            if self.targets is not None:
+                return self.targets
+            raise InputError(
+                "this correction does not hold its gallery; pass targets=... (--targets), the vectors it was fitted on."
+                if self.digests is not None
+                else "this correction was fitted on scores, so it has no vectors to search; use apply(scores)."
+            )
+        rows = self.reader.vectors(targets, "targets")
+        self.check_gallery(rows)
+        return rows
+
+    def check_gallery(self, rows: Rows) -> None:
+        """Refuses a gallery that is not the one this correction was fitted on, with the counts."""
+        if rows.shape[0] != self.bias.size:
+            raise InputError(
+                f"this correction is of {self.bias.size:,} targets but targets has {rows.shape[0]:,}; use the gallery "
+                f"it was fitted on, or extend it to the new one."
+            )
+        if self.digests is None:
+            return
+        different = np.flatnonzero(row_digests(rows) != self.digests)
+        if different.size:
+            first = ", ".join(str(row) for row in different[:5])
+            raise InputError(
+                f"this correction was fitted on another gallery: {different.size:,} of {self.bias.size:,} vectors "
+                f"differ (first rows: {first}); use the same vectors in the same order, or fit again."
+            )
+
+    def _scores_before(self, scores: Any, target_bank_scores: Any) -> Banks:
+        rows = self.reader.scores(scores, "scores")
+        if self.potentials is not None and rows.shape[0] != self.potentials.size:
+            raise InputError(
+                f"scores has {rows.shape[0]:,} rows but the bank has {self.potentials.size:,} queries; give bank x "
+                f"new targets."
+            )
+        banks = from_scores(self.reader, rows, None, target_bank_scores, query_weight=self.query_weight).banks
+        if "targets" in self.method.needs:
+            check_needs(self.method, banks)
+        return banks
+
+    def _bank_before(self, new_targets: Any) -> Banks:
+        if self.query_bank is None:
+            raise InputError(
+                "this correction was fitted on scores and holds no bank embeddings; pass scores=... (bank x new "
+                "targets) to extend it."
+            )
+        if new_targets is None:
+            raise InputError("extend needs new_targets, the embeddings of the unseen targets.")
+        new = self.reader.vectors(new_targets, "new_targets", like=self.query_bank)
+        return extended_banks(self.reader, new, self.query_bank, self.target_bank, self.query_weight)
+
+    def _unit(self, rows: Rows) -> FloatArray:
+        from unhub.banks.embedding import vectors
+
+        scaled = self.reader.normalize and self.reader.metric == "cosine"
+        return vectors(rows, 0, rows.shape[0], normalize=scaled)
+
+
+def attach(correction: Correction, targets: Any) -> Correction:
+    """The correction with its gallery at hand, checked against the fingerprint."""
+    rows = open_rows(targets, name="targets")
+    correction.check_gallery(rows)
+    return replace(correction, targets=rows, ids=correction.ids or rows.ids)
+
+
+def _joined_ids(old: tuple[str, ...] | None, count: int, new: Rows) -> tuple[str, ...] | None:
+    """Ids of the old and the new targets; rows count as ids where only one side has them."""
+    if old is None and new.ids is None:
+        return None
+    first = old if old is not None else tuple(str(row) for row in range(count))
+    second = new.ids if new.ids is not None else tuple(str(count + row) for row in range(new.shape[0]))
+    repeated = sorted(set(first) & set(second))
+    if repeated:
+        shown = ", ".join(repr(name) for name in repeated[:5])
+        raise InputError(f"{len(repeated):,} ids of new_targets are in the gallery already ({shown}); rename them.")
+    return read_ids(list(first + second))

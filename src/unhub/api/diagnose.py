@@ -1,0 +1,151 @@
+"""``diagnose``: how uneven retrieval is before any correction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.api.sources import Metric, Reader, column_ids
+from unhub.banks import Bank, blocks, spread
+from unhub.banks.masked import mask_self
+from unhub.core.topk import top_k
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import IntArray
+from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
+
+SCHEMA_VERSION = 1
+DEPTH = 10
+MILD, STRONG = 1.0, 3.0
+"""skew@10 from which retrieval counts as uneven, and as very uneven; 0 would be fair"""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A target and how often it is among the first k."""
+
+    row: int
+    id: str
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Hubness of raw scores: the k-occurrence of every target, zeros included, and what it amounts to."""
+
+    values: Mapping[str, float]
+    counts: Mapping[int, IntArray]
+    """k -> (gallery,) how often each target is among the first k"""
+    ids: tuple[str, ...] | None
+    queries: int
+    gallery: int
+    spread: float
+    low: float
+    high: float
+    tau: float
+    """the temperature that tau="auto" would use"""
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise InputError(f"there is no {name!r} here; a diagnosis has {', '.join(self.values)}.")
+        return self.values[name]
+
+    def hubs(self, most: int = 10, *, k: int = DEPTH) -> tuple[Hub, ...]:
+        """The targets that come up most often among the first k, most frequent first."""
+        counts = self.counts[k]
+        order = np.argsort(-counts, kind="stable")[:most]
+        return tuple(Hub(int(row), self._name(int(row)), int(counts[row])) for row in order if counts[row] > 0)
+
+    def share(self, of: float = 0.01, *, k: int = 1) -> float:
+        """The share of all first-k places taken by the most frequent targets, ``of`` of the gallery (at least one)."""
+        counts = np.sort(self.counts[k])[::-1]
+        heads = max(1, round(of * self.gallery))
+        return float(counts[:heads].sum() / max(1, counts.sum()))
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        heads = max(1, round(0.01 * self.gallery))
+        kind = "even" if self["skew@10"] < MILD else "uneven" if self["skew@10"] < STRONG else "very uneven"
+        return (
+            f"Retrieval is {kind} (skew@10 {self['skew@10']:.2f}): {heads:,} of {self.gallery:,} targets take "
+            f"{self.share():.0%} of the first places, {self['antihub@10']:.0f} % of the targets are never among the "
+            f"first 10."
+        )
+
+    def table(self) -> str:
+        """The numbers as plain text, k = 1, 5, 10 in columns."""
+        lines = [self.sentence, "", f"{'':12}{'k = 1':>10}{'k = 5':>10}{'k = 10':>10}"]
+        for name in dict.fromkeys(full.partition("@")[0] for full in self.values):
+            numbers = "".join(f"{self.values[f'{name}@{k}']:>10.2f}" for k in (1, 5, 10))
+            lines.append(f"{name:12}{numbers}")
+        lines += [
+            "",
+            f"scores {self.low:.3f} to {self.high:.3f}, std {self.spread:.4f}; tau='auto' is {self.tau:.3g}",
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "queries": self.queries,
+            "gallery": self.gallery,
+            "hubness": dict(self.values),
+            "scores": {"std": self.spread, "low": self.low, "high": self.high, "tau_auto": self.tau},
+            "hubs": [{"row": hub.row, "id": hub.id, "count": hub.count} for hub in self.hubs()],
+            "sentence": self.sentence,
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def _name(self, row: int) -> str:
+        return str(row) if self.ids is None else self.ids[row]
+
+
+def diagnose(
+    *,
+    scores: Any = None,
+    queries: Any = None,
+    targets: Any = None,
+    target_ids: Any = None,
+    ignore_self: bool = False,
+    metric: Metric = "cosine",
+    normalize: bool = False,
+    memory: str | int | None = None,
+) -> Diagnosis:
+    """Hubness before any correction, from scores (query, gallery) or from embeddings of both sides.
+
+    >>> diagnose(scores=np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])).hubs(1, k=1)
+    (Hub(row=0, id='0', count=3),)
+    """
+    reader = Reader(metric, normalize, memory)
+    if scores is not None:
+        matrix = reader.scores(scores, "scores")
+        bank: Bank = reader.matrix(matrix)
+        ids = column_ids(target_ids, matrix.shape[1], "scores")
+    elif queries is not None and targets is not None:
+        gallery = reader.vectors(targets, "targets", ids=target_ids)
+        bank, ids = (
+            reader.products(reader.vectors(queries, "queries", like=gallery), gallery, keep=0.0),
+            gallery.ids,
+        )
+    else:
+        raise InputError("diagnose needs scores, or queries and targets.")
+    top = _top(bank, ignore_self)
+    size = bank.shape[1]
+    seen = spread(bank)
+    counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}
+    values = summarise(Ranking.from_top(top, size), HUBNESS_METRICS)
+    return Diagnosis(values, counts, ids, bank.shape[0], size, seen.std, seen.low, seen.high, seen.tau)
+
+
+def _top(bank: Bank, ignore_self: bool) -> IntArray:
+    k = min(DEPTH, bank.shape[1] - int(ignore_self))
+    parts = [top_k(mask_self(rows, start) if ignore_self else rows, k)[1] for start, rows in blocks(bank)]
+    return np.concatenate(parts)

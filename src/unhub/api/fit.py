@@ -1,0 +1,121 @@
+"""``fit``: from a bank of past queries to a Correction."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from unhub.api.correction import Correction
+from unhub.api.problem import Problem, check_needs, from_scores, from_vectors
+from unhub.api.progress import Progress, watched
+from unhub.api.sources import Metric, Reader, column_ids
+from unhub.api.temperature import settle_temperature
+from unhub.core.fingerprint import row_digests
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.methods import ADDITIVE, AdditiveMethod, HyperParameters, Method, is_additive, method
+
+
+def fit(
+    which: str | Method,
+    *,
+    targets: Any = None,
+    query_bank: Any = None,
+    target_bank: Any = None,
+    scores: Any = None,
+    cross_bank_scores: Any = None,
+    target_bank_scores: Any = None,
+    ids: Any = None,
+    query_weight: Any = None,
+    target_prior: Any = None,
+    metric: Metric = "cosine",
+    normalize: bool = False,
+    memory: str | int | None = None,
+    progress: Progress | None = None,
+    **given: Unpack[HyperParameters],
+) -> Correction:
+    """The correction of a gallery: one number per target, estimated from a bank of past queries.
+
+    Embeddings: targets (gallery, dim) and query_bank (bank, dim), for dbsn and dualis also target_bank; arrays,
+    memory maps, torch tensors or paths. Matrices: scores (bank, gallery), for dbsn also cross_bank_scores (bank,
+    target bank), for dualis target_bank_scores (target bank, gallery).
+
+    Hyper-parameters go by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of the
+    bank's scores. memory, such as "64MB", bounds the blocks of scores.
+
+    >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
+    >>> fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3).tolist()
+    [-0.105, 0.105]
+    """
+    chosen = additive(method(which, given))
+    reader = Reader(metric, normalize, memory)
+    problem = _open(reader, locals())
+    check_needs(chosen, problem.banks)
+    by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
+    settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
+    for sentence in settled.warnings:
+        warnings.warn(sentence, UnhubWarning, stacklevel=2)
+    estimator = additive(settled.method)
+    bias = estimator.estimate(watched(problem.banks, estimator, progress))
+    known = column_ids(ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
+    return Correction(
+        method=estimator,
+        bias=(estimator.strength * bias.values).astype(np.float32),
+        status=bias.status,
+        iterations=bias.iterations,
+        marginal_error=bias.marginal_error,
+        offset=bias.offset,
+        potentials=bias.potentials,
+        query_weight=problem.banks.query_weight,
+        ids=known if problem.targets is None else problem.targets.ids,
+        digests=None if problem.targets is None else row_digests(problem.targets),
+        targets=problem.targets,
+        query_bank=problem.query_bank,
+        target_bank=problem.target_bank if "targets" in estimator.needs else None,
+        reader=reader,
+        warnings=settled.warnings,
+    )
+
+
+def additive(which: Method) -> AdditiveMethod:
+    """The method, if it is a bias; otherwise an error that says which ones are."""
+    if not is_additive(which):
+        raise InputError(
+            f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
+            f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(ADDITIVE)}."
+        )
+    return which
+
+
+def _open(reader: Reader, given: dict[str, Any]) -> Problem:
+    """The problem behind the arguments of ``fit``: embeddings or matrices, and not a mixture."""
+    marginals = {"query_weight": given["query_weight"], "target_prior": given["target_prior"]}
+    vectors = [name for name in ("targets", "query_bank", "target_bank") if given[name] is not None]
+    matrices = [name for name in ("scores", "cross_bank_scores", "target_bank_scores") if given[name] is not None]
+    if vectors and matrices:
+        raise InputError(
+            f"{vectors[0]} and {matrices[0]} came together; give embeddings (targets, query_bank) or matrices "
+            f"(scores), not both."
+        )
+    if matrices:
+        if given["scores"] is None:
+            raise InputError("scores is missing; give the matrix of bank queries x gallery.")
+        return from_scores(
+            reader,
+            reader.scores(given["scores"], "scores"),
+            given["cross_bank_scores"],
+            given["target_bank_scores"],
+            **marginals,
+        )
+    for name, what in (
+        ("targets", "the embeddings of the gallery"),
+        ("query_bank", "embeddings of past queries"),
+    ):
+        if given[name] is None:
+            raise InputError(f"{name} is missing; give {what}, or a matrix of scores.")
+    targets = reader.vectors(given["targets"], "targets", ids=given["ids"])
+    query_bank = reader.vectors(given["query_bank"], "query_bank", like=targets)
+    problem = from_vectors(reader, targets, query_bank, given["target_bank"], **marginals)
+    return replace(problem, targets=targets)

@@ -1,0 +1,122 @@
+"""The bank side of a problem, from embeddings or from matrices, with what a method needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.api.sources import Reader, marginal, same_rows
+from unhub.banks import Banks
+from unhub.foundation.errors import InputError
+from unhub.io import Rows
+from unhub.methods import Method
+
+NEEDS = {
+    "cross": (
+        "a target bank: pass target_bank (--target-bank) beside embeddings, or cross_bank_scores (query bank x "
+        "target bank) beside scores; without one, use sn"
+    ),
+    "targets": (
+        "a target bank: pass target_bank (--target-bank) beside embeddings, or target_bank_scores (target bank x "
+        "gallery) beside scores; without one, use is"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Banks ready for a method, and the vectors behind them where there are any."""
+
+    banks: Banks
+    targets: Rows | None = None
+    query_bank: Rows | None = None
+    target_bank: Rows | None = None
+
+
+def from_vectors(
+    reader: Reader,
+    targets: Rows,
+    query_bank: Rows,
+    target_bank: Any = None,
+    *,
+    query_weight: Any = None,
+    target_prior: Any = None,
+) -> Problem:
+    """The problem of embeddings: three banks of inner products, computed when they are read."""
+    queries = reader.products(query_bank, targets, keep=0.5)
+    second = open_target_bank(reader, target_bank, targets)
+    cross = by_gallery = None
+    if second is not None:
+        cross = reader.products(query_bank, second, keep=0.5)
+        by_gallery = reader.products(second, targets, keep=0.0)
+    banks = Banks(
+        queries,
+        cross,
+        by_gallery,
+        marginal(query_weight, "query_weight", queries.shape[0], "bank queries"),
+        marginal(target_prior, "target_prior", queries.shape[1], "targets"),
+    )
+    return Problem(banks, targets, query_bank, second)
+
+
+def from_scores(
+    reader: Reader,
+    scores: Rows,
+    cross_bank_scores: Any = None,
+    target_bank_scores: Any = None,
+    *,
+    query_weight: Any = None,
+    target_prior: Any = None,
+) -> Problem:
+    """The problem of matrices: S_bt, and S_bb and S_tt where there are any."""
+    cross = by_gallery = None
+    if cross_bank_scores is not None:
+        cross = reader.scores(cross_bank_scores, "cross_bank_scores")
+        same_rows(cross, "cross_bank_scores", scores, scores.name)
+    if target_bank_scores is not None:
+        by_gallery = reader.scores(target_bank_scores, "target_bank_scores")
+        same_rows(by_gallery, "target_bank_scores", scores, scores.name, axis=(1, 1))
+    return Problem(
+        Banks(
+            reader.matrix(scores),
+            None if cross is None else reader.matrix(cross),
+            None if by_gallery is None else reader.matrix(by_gallery),
+            marginal(query_weight, "query_weight", scores.shape[0], "bank queries"),
+            marginal(target_prior, "target_prior", scores.shape[1], "targets"),
+        )
+    )
+
+
+def open_target_bank(reader: Reader, source: Any, targets: Rows) -> Rows | None:
+    """The target bank, opened and checked; an array without rows is an empty bank, which dbsn takes as sn."""
+    if source is None:
+        return None
+    if isinstance(source, np.ndarray) and source.shape[:1] == (0,):
+        return Rows(np.empty((0, targets.shape[1]), dtype=np.float32), name="target_bank")
+    return reader.vectors(source, "target_bank", like=targets)
+
+
+def missing(method: Method, banks: Banks) -> str | None:
+    """What the method lacks, as the end of a sentence, or None."""
+    for need in sorted(method.needs):
+        if getattr(banks, need) is None:
+            return f"{method.name} needs {NEEDS[need]}."
+    return None
+
+
+def check_needs(method: Method, banks: Banks) -> None:
+    """Refuses a method whose banks are not all there."""
+    lacking = missing(method, banks)
+    if lacking is not None:
+        raise InputError(lacking)
+
+
+def extended_banks(
+    reader: Reader, new_targets: Rows, query_bank: Rows, target_bank: Rows | None, query_weight: Any
+) -> Banks:
+    """The same bank rows before unseen targets."""
+    queries = reader.products(query_bank, new_targets, keep=0.0)
+    by_gallery = None if target_bank is None else reader.products(target_bank, new_targets, keep=0.0)
+    return Banks(queries, None, by_gallery, query_weight)

@@ -1,0 +1,40 @@
+"""Where scores come from: banks give blocks of scores (bank rows x gallery), folds run over them."""
+
+from unhub.banks.bank import Bank, Banks, blocks
+from unhub.banks.cached import CachedBank
+from unhub.banks.embedding import EmbeddingBank
+from unhub.banks.folds import (
+    activation_set,
+    column_logsumexp,
+    column_means,
+    column_moments,
+    column_top,
+    sinkhorn_pass,
+)
+from unhub.banks.joined import JoinedBank
+from unhub.banks.masked import MaskedBank
+from unhub.banks.matrix import MatrixBank
+from unhub.banks.search import search
+from unhub.banks.spread import Spread, spread
+from unhub.banks.watched import WatchedBank
+
+__all__ = [
+    "Bank",
+    "Banks",
+    "CachedBank",
+    "EmbeddingBank",
+    "JoinedBank",
+    "MaskedBank",
+    "MatrixBank",
+    "Spread",
+    "WatchedBank",
+    "activation_set",
+    "blocks",
+    "column_logsumexp",
+    "column_means",
+    "column_moments",
+    "column_top",
+    "search",
+    "sinkhorn_pass",
+    "spread",
+]

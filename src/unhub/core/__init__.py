@@ -1,0 +1,1 @@
+"""Pure numerical pieces: no files, no printing, no state."""

@@ -1,0 +1,114 @@
+"""Checks of vectors and scores at the door: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import AnyArray, IntArray, Sliceable
+
+UNIT_TOLERANCE = 0.01
+"""how far from one a length may be: float16 rows and models that round are within it, logits are not"""
+
+CHECK_VALUES = 1 << 22
+"""values looked at in one go"""
+
+
+def check_vectors(rows: Sliceable, name: str, *, unit: bool = False, ids: Sequence[str] | None = None) -> None:
+    """Refuses NaN, infinities and zero vectors; with ``unit`` also rows that are not of length one."""
+    bad: list[int] = []
+    zero: list[int] = []
+    shortest, longest = np.inf, 0.0
+    for start, block in _slices(rows):
+        with np.errstate(invalid="ignore", over="ignore"):
+            square = np.einsum("ij,ij->i", block.astype(np.float32), block.astype(np.float32), dtype=np.float64)
+        bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
+        zero.extend((start + np.flatnonzero(square == 0)).tolist())
+        shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
+    if bad:
+        raise InputError(_not_finite(rows, name, bad, ids))
+    if zero:
+        raise InputError(
+            f"{name} has {_count(len(zero), 'zero vector')} ({_places(zero, ids)}); a zero vector is similar to "
+            f"nothing: leave {'it' if len(zero) == 1 else 'them'} out or embed again."
+        )
+    low, high = np.sqrt(shortest), np.sqrt(longest)
+    if unit and (low < 1 - UNIT_TOLERANCE or high > 1 + UNIT_TOLERANCE):
+        raise InputError(
+            f"{name} is not of unit length (row lengths run from {low:.4g} to {high:.4g}); pass normalize=True "
+            f"(--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as they are."
+        )
+
+
+def check_scores(scores: Sliceable, name: str) -> None:
+    """Refuses a score matrix with NaN or infinities."""
+    bad: list[int] = []
+    for start, block in _slices(scores):
+        bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
+    if bad:
+        raise InputError(_not_finite(scores, name, bad, None))
+
+
+def check_dimension(rows: Sliceable, name: str, other: Sliceable, other_name: str) -> None:
+    """Refuses vectors of two different lengths."""
+    if rows.shape[1] != other.shape[1]:
+        raise InputError(
+            f"{name} has dimension {rows.shape[1]} but {other_name} has {other.shape[1]}; embed both with the same "
+            f"model."
+        )
+
+
+def check_marginal(values: AnyArray, name: str, size: int, of: str) -> None:
+    """Refuses weights that are not one positive number for each item."""
+    if values.shape != (size,):
+        raise InputError(f"{name} has shape {values.shape} but there are {size:,} {of}; give one number for each.")
+    if not np.isfinite(values).all() or values.min() <= 0:
+        where = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        raise InputError(f"{name} must be positive and finite; it is not at {_places(where.tolist(), None)}.")
+
+
+def overlapping_rows(left: Sliceable, right: Sliceable) -> IntArray:
+    """Rows of ``left`` that stand, value for value, among the rows of ``right``."""
+    columns = np.unique(np.linspace(0, left.shape[1] - 1, 16).astype(int))
+    known: dict[bytes, list[int]] = {}
+    for start, block in _slices(right):
+        for row, key in enumerate(_keys(block, columns), start):
+            known.setdefault(key, []).append(row)
+    found = []
+    for start, block in _slices(left):
+        for row, key in enumerate(_keys(block, columns)):
+            candidates = known.get(key, ())
+            if any(np.array_equal(block[row], np.asarray(right[at : at + 1])[0]) for at in candidates):
+                found.append(start + row)
+    return np.array(found, dtype=np.int64)
+
+
+def _keys(block: AnyArray, columns: IntArray) -> Iterator[bytes]:
+    for row in np.ascontiguousarray(block[:, columns], dtype=np.float32):
+        yield row.tobytes()
+
+
+def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
+    height = max(1, CHECK_VALUES // max(1, rows.shape[1]))
+    for start in range(0, rows.shape[0], height):
+        yield start, np.asarray(rows[start : start + height])
+
+
+def _not_finite(rows: Sliceable, name: str, bad: list[int], ids: Sequence[str] | None) -> str:
+    told = f"{name} has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
+    first = np.asarray(rows[bad[0] : bad[0] + 1])
+    if rows.dtype == np.float16 and np.isinf(first).any():
+        return f"{told}; float16 ends at 65504, so they overflowed when they were stored: store float32."
+    return f"{told}; leave them out or embed them again."
+
+
+def _places(rows: Sequence[int], ids: Sequence[str] | None, most: int = 5) -> str:
+    shown = [repr(ids[row]) if ids is not None else str(row) for row in rows[:most]]
+    kind = ("id" if ids is not None else "row") + ("s" if len(rows) > 1 else "")
+    return f"{kind} {', '.join(shown)}{', …' if len(rows) > most else ''}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"

@@ -1,0 +1,52 @@
+"""The k best columns of every row, exact, ties to the lower index."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unhub.foundation.types import FloatArray, IntArray
+
+
+def top_k(scores: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest scores of each row and their columns, best first; equal scores go to the lower column.
+
+    scores: (query, gallery); k is clipped to the number of columns. Returns (query, k) twice.
+
+    >>> values, columns = top_k(np.array([[0.1, 0.9, 0.9, 0.2]]), 3)
+    >>> columns.tolist(), values.tolist()
+    ([[1, 2, 3]], [[0.9, 0.9, 0.2]])
+    """
+    n = scores.shape[1]
+    k = min(k, n)
+    if k == 1:
+        best = scores.argmax(axis=1)[:, None]
+        return np.take_along_axis(scores, best, axis=1), best
+    if k == n:
+        columns = np.argsort(-scores, axis=1, kind="stable")
+        return np.take_along_axis(scores, columns, axis=1), columns
+    columns = np.argpartition(scores, n - k, axis=1)[:, n - k :]
+    values = np.take_along_axis(scores, columns, axis=1)
+    order = np.lexsort((columns, -values), axis=1)
+    columns = np.take_along_axis(columns, order, axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    _settle_ties(scores, values, columns)
+    return values, columns
+
+
+def _settle_ties(scores: FloatArray, values: FloatArray, columns: IntArray) -> None:
+    """Replaces, in place, the columns of rows whose last place is shared with columns left outside."""
+    k = columns.shape[1]
+    tied = np.flatnonzero((scores >= values[:, -1:]).sum(axis=1) > k)
+    if tied.size:
+        columns[tied] = np.argsort(-scores[tied], axis=1, kind="stable")[:, :k]
+        values[tied] = np.take_along_axis(scores[tied], columns[tied], axis=1)
+
+
+def merge_top_k(
+    left: tuple[FloatArray, IntArray], right: tuple[FloatArray, IntArray], k: int
+) -> tuple[FloatArray, IntArray]:
+    """The k best of two partial answers whose column numbers are already global."""
+    values = np.concatenate((left[0], right[0]), axis=1)
+    columns = np.concatenate((left[1], right[1]), axis=1)
+    order = np.lexsort((columns, -values), axis=1)[:, :k]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)

@@ -1,0 +1,18 @@
+"""The outside world of files: vectors, ids and relevance come in here, and files are written atomically."""
+
+from unhub.io.atomic import replace_file
+from unhub.io.ids import read_ids
+from unhub.io.labels import relevance_from_labels
+from unhub.io.opening import open_rows
+from unhub.io.relevance import read_relevance
+from unhub.io.rows import Rows, with_ids
+
+__all__ = [
+    "Rows",
+    "open_rows",
+    "read_ids",
+    "read_relevance",
+    "relevance_from_labels",
+    "replace_file",
+    "with_ids",
+]

@@ -1,0 +1,84 @@
+"""Where an array lives on disk: a path, perhaps with the name of a part (``file.npz::key``)."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from unhub.foundation.errors import InputError
+
+SEPARATOR = "::"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A file or folder that exists, the part that was asked for, and the argument it was given for."""
+
+    name: str
+    path: Path
+    key: str | None = None
+
+    def problem(self, text: str) -> InputError:
+        """The error whose sentence begins with the argument and the path."""
+        return InputError(f"{self.name}: {self.path} {text}")
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the file."""
+        return self.path.stat().st_size
+
+
+def find(source: str | os.PathLike[str], *, name: str) -> Address:
+    """The address of something that exists, or an error that names what is close to it.
+
+    A path that itself contains ``::`` and exists is taken as it stands.
+    """
+    text = os.path.expanduser(os.fspath(source))
+    if not text:
+        raise InputError(f"{name}: the path is empty; give a file such as 'file.npy' or 'file.npz::key'.")
+    head, mark, key = text.partition(SEPARATOR)
+    if mark and os.path.exists(text):
+        head, mark, key = text, "", ""
+    address = Address(name, Path(os.path.abspath(head)), key if mark else None)
+    if not os.path.exists(address.path):
+        raise InputError(f"{name}: {_not_found(address.path)}")
+    if mark and not key:
+        raise address.problem(f"is followed by '{SEPARATOR}' but no name; write {head}{SEPARATOR}key or {head}.")
+    return address
+
+
+def check_not_empty(address: Address) -> None:
+    """An error if the file has no bytes at all."""
+    if address.path.is_file() and address.size == 0:
+        raise address.problem("is empty (0 bytes); write or copy it again.")
+
+
+def check_is_file(address: Address) -> None:
+    """An error if the path is a folder, or something that is not a file at all."""
+    if address.path.is_dir():
+        raise address.problem("is a folder, not a file; give a file inside it.")
+    if not address.path.is_file():
+        raise address.problem("is not a regular file; give a file on disk.")
+
+
+def _not_found(path: Path) -> str:
+    folder = path.parent
+    if not os.path.isdir(folder):
+        return f"there is no file {path}, nor a folder {folder}; check the path."
+    close = _close_names(path.name, folder)
+    advice = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the path."
+    return f"there is no file {path.name!r} in {folder}; {advice}"
+
+
+def _close_names(wanted: str, folder: Path) -> list[str]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    folded = {name.casefold(): name for name in names}
+    close = [folded[match] for match in difflib.get_close_matches(wanted.casefold(), folded, n=3)]
+    stem = Path(wanted).stem.casefold()
+    same_stem = [name for name in names if Path(name).stem.casefold() == stem and name not in close]
+    return (close + same_stem)[:3]

@@ -1,0 +1,27 @@
+"""One column of values, such as labels or the target of each query, from a file of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unhub.foundation.types import AnyArray
+from unhub.io.address import SEPARATOR, Address
+from unhub.io.contents import WHOLE, choose
+from unhub.io.damage import guarded
+from unhub.io.formats import read_contents
+
+
+def read_column(address: Address) -> AnyArray:
+    """The array that was named, or the only column of the file, read whole."""
+    contents, label = read_contents(address)
+    columns = [key for key in contents.parts if contents.could_be_ids(key) and key not in contents.id_names]
+    key = choose(address, contents, candidates=columns, wanted="columns of values")
+    part = contents.parts[key]
+    place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
+    if 0 in part.shape:
+        raise address.problem(f"has shape {part.shape} in {place}: there are no values; give at least one.")
+    with guarded(address, label):
+        values = np.asarray(part.load()[:])
+        if values.dtype == object:
+            values = values.astype(str)
+    return values.ravel() if values.ndim == 2 and 1 in values.shape else values

@@ -1,0 +1,41 @@
+"""Ids as text, from whatever they were stored as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from unhub.foundation.errors import InputError
+
+
+def id_strings(values: Any, subject: str) -> tuple[str, ...]:
+    """The ids as strings; whole numbers become their digits. Errors begin with ``subject``.
+
+    >>> id_strings(np.array([7, 8]), "ids")
+    ('7', '8')
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{subject} has shape {array.shape}; ids are one column: one id for each row.")
+    if array.dtype.kind in "UTiu":
+        return tuple(map(str, array.tolist()))
+    return tuple(_one(value, row, subject) for row, value in enumerate(array.tolist()))
+
+
+def _one(value: object, row: int, subject: str) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer):
+        raise InputError(f"{subject} has {value!r} as id of row {row} (rows count from 0); give text or a number.")
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise InputError(f"{subject} has {value!r} as id of row {row} (rows count from 0); give text or a number.")
+        return str(int(value))
+    return str(value)
+
+
+def listed_ids(values: Iterable[Any], subject: str) -> tuple[str, ...]:
+    """The ids of a list that may mix text and numbers."""
+    return tuple(_one(value, row, subject) for row, value in enumerate(values))

@@ -1,0 +1,77 @@
+"""``open_rows``: one way in for every matrix, whatever it is kept in."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from unhub.io.address import SEPARATOR, Address, find
+from unhub.io.arrays import as_sliceable
+from unhub.io.contents import WHOLE, Contents, choose
+from unhub.io.damage import guarded
+from unhub.io.formats import read_contents
+from unhub.io.id_values import id_strings
+from unhub.io.ids import find_beside, read_ids
+from unhub.io.numbers import check_matrix
+from unhub.io.rows import Rows, with_ids
+
+
+def open_rows(source: Any, *, name: str) -> Rows:
+    """The matrix behind a path, an array, a memory map, a torch tensor, an open dataset or a list of lists.
+
+    A path may name a part: ``file.npz::key``. Files are opened lazily where their format can (npy,
+    safetensors, parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. Numbers keep their type, except
+    that bfloat16 becomes float32. Ids come from the file (``ids``) or from beside it (``X.ids.txt``,
+    ``.json``, ``.npy``). ``name`` is the argument's name, for the error sentences.
+
+    >>> open_rows([[1.0, 0.0], [0.0, 1.0]], name="targets").shape
+    (2, 2)
+    """
+    if isinstance(source, Rows):
+        return replace(source, name=name)
+    if isinstance(source, str | os.PathLike):
+        return _open_file(find(source, name=name))
+    data = as_sliceable(source, name=name)
+    check_matrix(name, tuple(data.shape), data.dtype)
+    return Rows(data, name=name)
+
+
+def _open_file(address: Address) -> Rows:
+    contents, label = read_contents(address)
+    candidates = contents.matrices()
+    key = choose(address, contents, candidates=candidates, wanted="2-D arrays of numbers")
+    part = contents.parts[key]
+    place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
+    check_matrix(f"{address.name}: {place}", part.shape, part.dtype)
+    with guarded(address, label):
+        rows = Rows(part.load(), source=place, name=address.name)
+        rows[:1]  # a file that cannot give its first row is better refused now
+    return _name_rows(address, contents, key, label, rows, alone=len(candidates) <= 1)
+
+
+def _name_rows(address: Address, contents: Contents, key: str, label: str, rows: Rows, *, alone: bool) -> Rows:
+    """The rows with the ids found in the file, or else beside it.
+
+    Where several matrices share a file, ids of another length belong to another one of them.
+    """
+    found = contents.ids_of(key)
+    if found is not None:
+        with guarded(address, label):
+            place = f"{address.path}{SEPARATOR}{found}"
+            ids = id_strings(contents.parts[found].load(), f"{address.name}: {place}")
+        return _attach(rows, ids, place, strict=alone or found == f"{key}_ids")
+    beside = find_beside(address)
+    if beside is not None:
+        return _attach(rows, read_ids(beside, name=address.name), str(beside), strict=alone)
+    if contents.probable_ids is None:
+        return rows
+    with guarded(address, label):
+        values = contents.parts[contents.probable_ids].load()
+    if None in values.tolist() or len(set(values.tolist())) != len(values):
+        return rows  # a text column without a telling name and with repeats is no id
+    return with_ids(rows, id_strings(values, address.name))
+
+
+def _attach(rows: Rows, ids: tuple[str, ...], place: str, *, strict: bool) -> Rows:
+    return with_ids(rows, ids, place=place) if strict or len(ids) == len(rows) else rows

@@ -1,0 +1,63 @@
+"""The safetensors format: the package checks the header, the tensors are memory-mapped."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from safetensors import safe_open
+
+from unhub.io.address import Address
+from unhub.io.bfloat16 import BrainFloats
+from unhub.io.contents import Contents, Part
+from unhub.io.damage import cut_short
+
+_LENGTH_BYTES = 8  # the header begins with its own length, little-endian
+_BRAIN_FLOAT = "BF16"
+_DTYPES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", _BRAIN_FLOAT: "<u2", "BOOL": "?",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1",
+}  # fmt: skip
+
+
+def read_safetensors(address: Address) -> Contents:
+    """The tensors of the file by name, memory-mapped; bfloat16 comes back as float32."""
+    start, header = _header(address)
+    with safe_open(address.path, framework="numpy") as checked:
+        keys = sorted(checked.keys())
+    return Contents({key: _part(address, start, header[key]) for key in keys})
+
+
+def _header(address: Address) -> tuple[int, dict[str, Any]]:
+    with open(address.path, "rb") as file:
+        length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+        start = _LENGTH_BYTES + length
+        if address.size < start:
+            raise cut_short(address, expected=start, found=address.size)
+        header: dict[str, Any] = json.loads(file.read(length))
+    ends = [tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__"]
+    expected = start + max(ends, default=0)
+    if address.size < expected:
+        raise cut_short(address, expected=expected, found=address.size)
+    return start, header
+
+
+def _part(address: Address, start: int, tensor: dict[str, Any]) -> Part:
+    shape, kind = tuple(tensor["shape"]), tensor["dtype"]
+    if kind not in _DTYPES:
+        return Part(shape, np.dtype("V"), partial(np.empty, shape, "V"))
+    dtype, offset = np.dtype(_DTYPES[kind]), start + tensor["data_offsets"][0]
+    is_brain = kind == _BRAIN_FLOAT
+    shown = BrainFloats.dtype if is_brain else dtype
+
+    def load() -> Any:
+        if not math.prod(shape):
+            return np.empty(shape, shown)
+        array = np.memmap(address.path, dtype=dtype, mode="r", offset=offset, shape=shape)
+        return BrainFloats(array) if is_brain else array
+
+    return Part(shape, shown, load)

@@ -1,0 +1,63 @@
+"""Text files: lines, tables and JSON, with errors that name the line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+from unhub.foundation.errors import InputError
+from unhub.io.address import Address
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def read_text(address: Address) -> str:
+    """The file as UTF-8 text."""
+    data = address.path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise address.problem(f"is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+
+
+def read_lines(address: Address) -> list[str]:
+    """The lines of the file; an empty one is an error unless only empty ones follow."""
+    lines = [line.rstrip("\r") for line in read_text(address).rstrip().split("\n")]
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            raise address.problem(f"has nothing in line {number}; write one value in each line.")
+    return [line.strip() for line in lines]
+
+
+def read_table(address: Address) -> list[tuple[int, list[str]]]:
+    """The cells of each line with the line's number: commas in .csv, tabs in .tsv, else blanks."""
+    text, delimiter = read_text(address), _DELIMITERS.get(address.path.suffix.lower())
+    if "\0" in text:
+        raise address.problem("holds zero bytes and is not a text table; write or copy it again.")
+    if delimiter is None:
+        table = [(number, line.split()) for number, line in enumerate(text.splitlines(), start=1)]
+    else:
+        reader = csv.reader(text.splitlines(), delimiter=delimiter)
+        table = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    return [(number, cells) for number, cells in table if any(cells)]
+
+
+def read_json(address: Address) -> Any:
+    """The value of a JSON file; a key that occurs twice in an object is an error, since one would be lost."""
+
+    def unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        for key, value in items:
+            if key in seen:
+                raise address.problem(f"has the key {key!r} twice; join the two.")
+            seen[key] = value
+        return seen
+
+    text = read_text(address)
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise address.problem(f"is not valid JSON: {error}; write or copy it again.") from error

@@ -1,0 +1,53 @@
+"""Dual bank Sinkhorn normalisation (DBSN)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unhub.banks import Banks, JoinedBank
+from unhub.core.bias import Bias
+from unhub.core.parameters import (
+    Temperature,
+    check_count,
+    check_not_negative,
+    check_positive,
+    check_temperature,
+    settled,
+)
+from unhub.foundation.types import FloatArray
+from unhub.methods.sn import as_bias, last_half_step, solve
+
+
+@dataclass(frozen=True)
+class DBSN:
+    """SN on [S_bt, S_bb], targets and target bank side by side; the part of the targets is kept   [pan:25, Alg. A2]
+
+    With an empty target bank this is SN.
+    """
+
+    name: ClassVar[str] = "dbsn"
+    needs: ClassVar[frozenset[str]] = frozenset({"cross"})
+
+    tau: Temperature = 0.01
+    iterations: int | None = None
+    tol: float | None = None
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_temperature("tau", self.tau)
+        check_count("iterations", self.iterations)
+        check_positive("tol", self.tol)
+        check_not_negative("strength", self.strength)
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias of the gallery, from T + 1 reads of both banks."""
+        assert banks.cross is not None, "callers check Method.needs"
+        both = JoinedBank(banks.queries, banks.cross) if banks.cross.shape[1] else banks.queries
+        tau = settled(self.tau)
+        found = solve(both, banks, tau, self.iterations, self.tol)
+        return as_bias(found, tau, gallery=banks.queries.shape[1])
+
+    def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+        """The last half-step for any targets, exact: alpha holds all that the target bank contributed."""
+        return last_half_step(banks, settled(self.tau), potentials)

@@ -1,0 +1,39 @@
+"""Inverted softmax (IS)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unhub.banks import Banks, column_logsumexp
+from unhub.core.bias import Bias, closed_form
+from unhub.core.parameters import Temperature, check_not_negative, check_temperature, settled
+from unhub.foundation.types import FloatArray
+from unhub.methods.marginals import log_prior, row_potential
+
+
+@dataclass(frozen=True)
+class IS:
+    """bias_j = -tau log sum_u exp(s_uj / tau)   [smith:17; pan:25, Eq. 1-3]
+
+    One half-step of Sinkhorn: targets share equally, queries are left free.
+    """
+
+    name: ClassVar[str] = "is"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    tau: Temperature = 0.02
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_temperature("tau", self.tau)
+        check_not_negative("strength", self.strength)
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias, from one read of the bank."""
+        return closed_form(self.columns(banks, None))
+
+    def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+        """-tau LSE_u(s_uj / tau + log w_u) + tau log b_j of any targets."""
+        tau = settled(self.tau)
+        return tau * log_prior(banks) - column_logsumexp(banks.queries, tau, row_potential(banks, tau))

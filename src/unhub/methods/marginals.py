@@ -1,0 +1,43 @@
+"""Marginals other than uniform: how much each bank query counts, and how often each target should come up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unhub.banks import Banks
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+
+
+def query_marginal(banks: Banks) -> FloatArray:
+    """a: (bank,) of sum one, from the query weights, or uniform."""
+    m = banks.queries.shape[0]
+    return np.full(m, 1 / m) if banks.query_weight is None else banks.query_weight / banks.query_weight.sum()
+
+
+def target_marginal(banks: Banks, extra: int = 0) -> FloatArray:
+    """b: (gallery + extra,) of sum one, from the target prior, or uniform; ``extra`` bank targets share equally."""
+    n = banks.queries.shape[1]
+    prior = np.full(n, 1 / n) if banks.target_prior is None else banks.target_prior / banks.target_prior.sum()
+    return np.concatenate((prior * n, np.ones(extra))) / (n + extra)
+
+
+def log_prior(banks: Banks) -> FloatArray | float:
+    """log(n b_j), zero for every target when the prior is uniform."""
+    return 0.0 if banks.target_prior is None else np.log(target_marginal(banks) * banks.queries.shape[1])
+
+
+def row_potential(banks: Banks, tau: float) -> FloatArray | None:
+    """tau log(m a_u), or None when every bank query counts the same."""
+    if banks.query_weight is None:
+        return None
+    potential: FloatArray = tau * np.log(query_marginal(banks) * banks.queries.shape[0])
+    return potential
+
+
+def refuse_prior(banks: Banks, name: str) -> None:
+    """Stops a method that has no temperature to weigh a prior with."""
+    if banks.target_prior is not None:
+        raise InputError(
+            f"{name} has no temperature, so a target_prior has no meaning for it; use is, dualis, sn or dbsn."
+        )

@@ -1,0 +1,93 @@
+"""Sinkhorn normalisation (SN)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from unhub.banks import Bank, Banks, column_logsumexp
+from unhub.banks.folds import row_logsumexp, sinkhorn_pass
+from unhub.core.bias import Bias, centred
+from unhub.core.parameters import (
+    Temperature,
+    check_count,
+    check_not_negative,
+    check_positive,
+    check_temperature,
+    settled,
+)
+from unhub.foundation.types import FloatArray
+from unhub.methods.marginals import log_prior, query_marginal, target_marginal
+from unhub.solvers.sinkhorn import Potentials, sinkhorn
+
+ITERATIONS = 10
+"""T of Algorithm A1"""
+
+MOST_ITERATIONS = 1000
+"""rounds at the most when ``tol`` is given without ``iterations``"""
+
+
+@dataclass(frozen=True)
+class SN:
+    """bias_j = tau log beta_j after T rounds of alpha = a / (xi beta), beta = b / (xi' alpha)   [pan:25, Alg. A1]
+
+    xi = exp(S / tau), a and b uniform unless marginals are given. ``iterations`` is 10; with ``tol`` the rounds stop
+    once the row-marginal error is at most tol (and go on to 1,000 unless ``iterations`` says otherwise).
+    """
+
+    name: ClassVar[str] = "sn"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    tau: Temperature = 0.01
+    iterations: int | None = None
+    tol: float | None = None
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_temperature("tau", self.tau)
+        check_count("iterations", self.iterations)
+        check_positive("tol", self.tol)
+        check_not_negative("strength", self.strength)
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias, from T + 1 reads of the bank; the last one measures the row-marginal error."""
+        tau = settled(self.tau)
+        found = solve(banks.queries, banks, tau, self.iterations, self.tol)
+        return as_bias(found, tau, gallery=banks.queries.shape[1])
+
+    def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+        """tau (log b - LSE_u(s_uj / tau + log alpha_u)) of any targets: the last half-step, exact."""
+        return last_half_step(banks, settled(self.tau), potentials)
+
+
+def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: float | None) -> Potentials:
+    """Sinkhorn potentials of the bank's rows and columns."""
+    a = query_marginal(banks)
+    return sinkhorn(
+        partial(sinkhorn_pass, bank, tau, row_mass=a),
+        partial(row_logsumexp, bank, tau),
+        tau=tau,
+        a=a,
+        b=target_marginal(banks, extra=bank.shape[1] - banks.queries.shape[1]),
+        iterations=iterations or (ITERATIONS if tol is None else MOST_ITERATIONS),
+        tol=tol,
+    )
+
+
+def as_bias(found: Potentials, tau: float, *, gallery: int) -> Bias:
+    """The bias of the first ``gallery`` columns, with the row potentials that extend it to unseen targets.
+
+    The constant tau log n of a uniform target marginal moves into the potentials, where the last half-step finds it.
+    """
+    values, offset = centred(found.g[:gallery])
+    potentials = found.f + tau * np.log(found.g.shape[0])
+    return Bias(values, offset, found.status, found.iterations, found.marginal_error, potentials)
+
+
+def last_half_step(banks: Banks, tau: float, potentials: FloatArray | None) -> FloatArray:
+    """tau (log(n b_j) - LSE_u(s_uj / tau + log(n alpha_u))), from potentials that as_bias saved."""
+    assert potentials is not None, "Sinkhorn methods save their potentials"
+    return tau * log_prior(banks) - column_logsumexp(banks.queries, tau, potentials)

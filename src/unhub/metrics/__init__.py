@@ -1,0 +1,76 @@
+"""What a ranking is worth: relevance, ranks, retrieval and hubness metrics, distances, significance."""
+
+from unhub.metrics.bank_precondition import BankPrecondition, bank_precondition, bank_precondition_from_scores
+from unhub.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_mean
+from unhub.metrics.definition import Metric
+from unhub.metrics.emd import EMD, emd, emd_from_scores
+from unhub.metrics.hubness import antihub_share, gini, k_occurrence, largest_count, robin_hood, skewness
+from unhub.metrics.ranker import Ranker, rank
+from unhub.metrics.ranking import Ranking
+from unhub.metrics.registry import (
+    DEFAULT_METRICS,
+    FAMILIES,
+    HUBNESS_METRICS,
+    METRICS,
+    depth_needed,
+    metric,
+)
+from unhub.metrics.relevance import Relevance
+from unhub.metrics.retrieval import (
+    average_precision,
+    best_rank,
+    geometric_mean,
+    gmean,
+    hit_rate,
+    ndcg,
+    recall,
+    reciprocal_rank,
+)
+from unhub.metrics.significance import McNemar, holm, mcnemar
+from unhub.metrics.sparsity import sparsity
+from unhub.metrics.summary import per_query, summarise
+from unhub.metrics.ties import TIES
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "EMD",
+    "FAMILIES",
+    "HUBNESS_METRICS",
+    "METRICS",
+    "TIES",
+    "BankPrecondition",
+    "Interval",
+    "McNemar",
+    "Metric",
+    "Ranker",
+    "Ranking",
+    "Relevance",
+    "antihub_share",
+    "average_precision",
+    "bank_precondition",
+    "bank_precondition_from_scores",
+    "best_rank",
+    "bootstrap_difference",
+    "bootstrap_mean",
+    "depth_needed",
+    "emd",
+    "emd_from_scores",
+    "geometric_mean",
+    "gini",
+    "gmean",
+    "hit_rate",
+    "holm",
+    "k_occurrence",
+    "largest_count",
+    "mcnemar",
+    "metric",
+    "ndcg",
+    "per_query",
+    "rank",
+    "recall",
+    "reciprocal_rank",
+    "robin_hood",
+    "skewness",
+    "sparsity",
+    "summarise",
+]

@@ -1,0 +1,57 @@
+"""Transport plans and assignments of a whole score matrix, solved by POT and SciPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from unhub.foundation.errors import UnhubWarning
+from unhub.foundation.optional import require
+from unhub.foundation.types import FloatArray
+
+LP_ITERATIONS = 10_000_000
+"""network simplex pivots allowed; POT's own default stops short on 1,000 x 1,000"""
+
+SMOOTH_ITERATIONS = 2_000
+"""L-BFGS rounds allowed for the regularised problems"""
+
+
+def transport_plan(scores: FloatArray) -> FloatArray:
+    """argmin <1 - S, P> over plans with uniform marginals: (query, gallery) float64."""
+    ot = require("ot", extra="ot")
+    cost, a, b = _problem(scores)
+    plan, log = ot.emd(a, b, cost, numItermax=LP_ITERATIONS, log=True)
+    if log["warning"]:
+        warnings.warn(f"the transport problem did not finish: {log['warning']}", UnhubWarning, stacklevel=2)
+    return np.asarray(plan)
+
+
+def smooth_plan(scores: FloatArray, reg: float, *, most_per_column: int | None = None) -> FloatArray:
+    """Plan of transport with (reg/2) squared L2, or with at most so many nonzeros per column: float64."""
+    smooth = require("ot.smooth", extra="ot")
+    cost, a, b = _problem(scores)
+    kind = "l2" if most_per_column is None or most_per_column >= len(a) else "sparsity_constrained"
+    plan, log = smooth.smooth_ot_dual(
+        a, b, cost, reg, reg_type=kind, numItermax=SMOOTH_ITERATIONS, max_nz=most_per_column, log=True
+    )
+    ended = log["res"]
+    if not ended.success:
+        warnings.warn(f"the smooth transport problem stopped early: {ended.message}", UnhubWarning, stacklevel=2)
+    return np.asarray(plan)
+
+
+def assignment(scores: FloatArray) -> FloatArray:
+    """The 0/1 matrix of the assignment with the largest total score; with more rows than columns some rows stay empty."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(scores, maximize=True)
+    chosen = np.zeros(scores.shape)
+    chosen[rows, columns] = 1.0
+    return chosen
+
+
+def _problem(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Cost 1 - S in float64 and uniform marginals."""
+    m, n = scores.shape
+    return 1.0 - scores.astype(np.float64), np.full(m, 1 / m), np.full(n, 1 / n)

@@ -1,0 +1,1 @@
+"""Tests of the metrics; a package so that the slow, literal versions can be shared."""
