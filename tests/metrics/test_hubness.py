@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhub.foundation.errors import InputError
@@ -52,6 +52,7 @@ def test_zeros_are_counted():
 
 
 @given(counts_with_some)
+@settings(deadline=None)
 def test_indices_match_the_literal_ones(counts):
     assert skewness(counts) == pytest.approx(literal.skewness(counts), abs=1e-12)
     assert robin_hood(counts) == pytest.approx(literal.robin_hood(counts), abs=1e-12)
@@ -61,6 +62,7 @@ def test_indices_match_the_literal_ones(counts):
 
 
 @given(counts_with_some.filter(lambda counts: len(set(counts)) > 1))
+@settings(deadline=None)
 def test_skewness_is_scipys_biased_one(counts):
     assert skewness(counts) == pytest.approx(float(scipy.stats.skew(counts)), abs=1e-9)
 
@@ -77,9 +79,7 @@ def test_counts_of_a_ranking_match_the_literal_ones_and_k_is_clipped(ignore_self
     ranking = rank(scores, Relevance.from_labels([0] * 8, [0] * 8), ignore_self=ignore_self)
     for k in (1, 5, 10):
         counts = literal.k_occurrence(scores.tolist(), min(k, 8), left_out=ignore_self)
-        found = summarise(
-            ranking, [f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"robin_hood@{k}", f"gini@{k}"]
-        )
+        found = summarise(ranking, [f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"robin_hood@{k}", f"gini@{k}"])
         expected = [
             literal.skewness(counts),
             100 * counts.count(0) / 8,

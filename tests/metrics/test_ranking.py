@@ -69,9 +69,7 @@ def test_ranks_match_the_literal_count_by_counting_and_by_sorting(scores, data, 
         ranking = rank(np.array(scores, dtype=np.float32), relevance, ties=ties)
     finally:
         standing_module.FEW = before
-    expected = [
-        literal.ordinary_rank(scores[i], j, ties) for i, items in enumerate(sets) for j in sorted(items)
-    ]
+    expected = [literal.ordinary_rank(scores[i], j, ties) for i, items in enumerate(sets) for j in sorted(items)]
     assert ranking.ranks.tolist() == expected
     for row, top in zip(scores, ranking.top.tolist(), strict=True):
         assert top == sorted(range(len(row)), key=lambda j: (-row[j], j))[:10]
@@ -103,9 +101,7 @@ def test_ignore_self_leaves_the_query_out_everywhere(scores, data, ties, depth):
 def test_the_block_size_changes_nothing(block, ties, ignore_self, several, seed):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 5, size=(11, 13)).astype(np.float32)
-    sets = [
-        rng.choice(13, size=rng.integers(1, 9 if several else 2), replace=False).tolist() for _ in range(11)
-    ]
+    sets = [rng.choice(13, size=rng.integers(1, 9 if several else 2), replace=False).tolist() for _ in range(11)]
     relevance = Relevance.from_sets(sets, 13)
     ranker = Ranker(relevance, ties=ties, depth=4, ignore_self=ignore_self)
     for start in reversed(range(0, 11, block)):  # in any order

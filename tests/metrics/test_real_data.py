@@ -24,11 +24,9 @@ def test_msrvtt_text_to_video_as_published():
     assert found["skew@10"] == pytest.approx(0.72, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("ties", "published"), [("optimistic", [46.0, 74.1, 82.8]), ("average", [45.6, 74.1, 82.7])]
-)
+@pytest.mark.parametrize(("ties", "published"), [("optimistic", [46.0, 74.1, 82.8]), ("average", [45.6, 74.1, 82.7])])
 def test_msrvtt_video_to_text_depends_on_the_ties(ties, published):
-    """Nine captions are word for word those of another video. The published numbers count such ties as hits."""
+    """Nine captions score exactly as the caption of another video does. Published code counts such ties as hits."""
     scores = load("msrvtt_1ka/msrvtt_video_matrix.npy").T
     ranking = rank(scores, Relevance.from_index(range(1000), gallery=1000).reverse(), ties=ties)
     assert list(summarise(ranking, ["R@1", "R@5", "R@10"]).values()) == pytest.approx(published)
@@ -54,12 +52,8 @@ def test_flickr8k_with_five_captions_per_image():
     ranking = rank(images @ texts.T, back)
     scores = (images @ texts.T).astype(np.float64)
     order = np.argsort(-scores, axis=1, kind="stable")
-    hits = [
-        bool(set(order[i, :5]) & set(np.flatnonzero(arrays["test_text_target"] == i))) for i in range(1000)
-    ]
-    assert summarise(ranking, ["R@5"])["R@5"] == pytest.approx(
-        100 * np.mean(hits), abs=0.2
-    )  # a tie may differ
+    hits = [bool(set(order[i, :5]) & set(np.flatnonzero(arrays["test_text_target"] == i))) for i in range(1000)]
+    assert summarise(ranking, ["R@5"])["R@5"] == pytest.approx(100 * np.mean(hits), abs=0.2)  # a tie may differ
 
     groups = back.groups()
     grouped = rank(images @ texts.T, back.grouped(groups), groups=groups)

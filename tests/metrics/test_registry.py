@@ -85,9 +85,7 @@ def test_queries_that_are_not_judged_count_for_hubness_only():
 
 def test_the_default_metrics_show_hubness_at_all_three_k():
     assert set(DEFAULT_METRICS) <= set(METRICS)
-    assert {"R@1", "R@5", "R@10", "MdR", "MnR", "gmean", "skew@1", "skew@5", "skew@10"} <= set(
-        DEFAULT_METRICS
-    )
+    assert {"R@1", "R@5", "R@10", "MdR", "MnR", "gmean", "skew@1", "skew@5", "skew@10"} <= set(DEFAULT_METRICS)
     assert set(HUBNESS_METRICS) <= set(METRICS)
 
 
@@ -109,8 +107,7 @@ def test_how_deep_a_ranking_must_be():
 
 
 LISTED = (
-    "the metrics are R@k, recall@k, ndcg@k, skew@k, antihub@k, max_n@k, robin_hood@k, gini@k, "
-    "mrr, map, MdR, MnR, gmean"
+    "the metrics are R@k, recall@k, ndcg@k, skew@k, antihub@k, max_n@k, robin_hood@k, gini@k, mrr, map, MdR, MnR, gmean"
 )
 
 

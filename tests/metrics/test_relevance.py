@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhub.foundation.errors import InputError
@@ -11,15 +11,12 @@ from unhub.metrics import Relevance
 
 def as_sets(relevance):
     return [
-        set(relevance.targets[relevance.indptr[i] : relevance.indptr[i + 1]].tolist())
-        for i in range(relevance.queries)
+        set(relevance.targets[relevance.indptr[i] : relevance.indptr[i + 1]].tolist()) for i in range(relevance.queries)
     ]
 
 
 sets_and_gallery = st.integers(1, 8).flatmap(
-    lambda gallery: st.tuples(
-        st.lists(st.sets(st.integers(0, gallery - 1)), min_size=1, max_size=8), st.just(gallery)
-    )
+    lambda gallery: st.tuples(st.lists(st.sets(st.integers(0, gallery - 1)), min_size=1, max_size=8), st.just(gallery))
 )
 
 
@@ -31,6 +28,7 @@ def test_an_index_is_one_target_per_query():
 
 
 @given(sets_and_gallery)
+@settings(deadline=None)
 def test_sets_come_back_sorted_and_without_repeats(case):
     sets, gallery = case
     doubled = [[*items, *items] for items in sets]
@@ -44,6 +42,7 @@ def test_sets_come_back_sorted_and_without_repeats(case):
 
 
 @given(sets_and_gallery)
+@settings(deadline=None)
 def test_reverse_turns_every_pair_around_and_back(case):
     sets, gallery = case
     relevance = Relevance.from_sets(sets, gallery, allow_empty=True)
@@ -54,6 +53,7 @@ def test_reverse_turns_every_pair_around_and_back(case):
 
 
 @given(sets_and_gallery, st.data())
+@settings(deadline=None)
 def test_rows_picks_queries_in_the_order_asked(case, data):
     sets, gallery = case
     relevance = Relevance.from_sets(sets, gallery, allow_empty=True)
@@ -85,9 +85,8 @@ def test_equal_labels_are_relevant():
     assert relevance.gallery == 4
 
 
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=9), st.lists(st.integers(0, 3), min_size=1, max_size=9)
-)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=9), st.lists(st.integers(0, 3), min_size=1, max_size=9))
+@settings(deadline=None)
 def test_labels_match_a_double_loop(own, others):
     relevance = Relevance.from_labels(own, others, allow_empty=True)
     assert as_sets(relevance) == [{j for j, b in enumerate(others) if a == b} for a in own]

@@ -50,16 +50,10 @@ def test_measures_match_the_literal_ones_over_all_orders_of_the_ties(problem, ti
     places = [literal.sorted_places(row, items, ties) for row, items in queries]
     close = {"rtol": 1e-12, "atol": 1e-12}
     np.testing.assert_allclose(best_rank(ranking), [min(own) for own in places], **close)
-    np.testing.assert_allclose(
-        reciprocal_rank(ranking), [literal.reciprocal_rank(own) for own in places], **close
-    )
-    np.testing.assert_allclose(
-        average_precision(ranking), [literal.average_precision(own) for own in places], **close
-    )
+    np.testing.assert_allclose(reciprocal_rank(ranking), [literal.reciprocal_rank(own) for own in places], **close)
+    np.testing.assert_allclose(average_precision(ranking), [literal.average_precision(own) for own in places], **close)
     for k in (1, 2, 5, 10):
-        np.testing.assert_allclose(
-            hit_rate(ranking, k), [literal.hit_rate(own, k) for own in places], **close
-        )
+        np.testing.assert_allclose(hit_rate(ranking, k), [literal.hit_rate(own, k) for own in places], **close)
         np.testing.assert_allclose(recall(ranking, k), [literal.recall(own, k) for own in places], **close)
         expected = [literal.ndcg(own, [1.0] * len(own), k) for own in places]
         np.testing.assert_allclose(ndcg(ranking, k), expected, **close)
@@ -107,6 +101,15 @@ def test_graded_gains_by_hand():
     assert ndcg(ranking, 1)[0] == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize(("ties", "first", "second"), [("optimistic", 3, 1), ("pessimistic", 1, 3), ("average", 2, 2)])
+def test_graded_gains_within_a_tie_by_hand(ties, first, second):
+    """Two relevant targets, gains 1 and 3, share the first two places: who is first is up to the policy."""
+    relevance = Relevance.from_pairs([0, 0], [0, 1], queries=1, gallery=3, gains=[1, 3])
+    ranking = rank(np.array([[0.9, 0.9, 0.1]]), relevance, ties=ties)
+    best = 3 / math.log2(2) + 1 / math.log2(3)
+    assert ndcg(ranking, 3)[0] == pytest.approx((first / math.log2(2) + second / math.log2(3)) / best)
+
+
 def test_trec_eval_agrees_on_graded_data_without_ties():
     rng = np.random.default_rng(7)
     queries, gallery = 40, 60
@@ -114,16 +117,10 @@ def test_trec_eval_agrees_on_graded_data_without_ties():
     gains = np.where(rng.random((queries, gallery)) < 0.1, rng.integers(1, 4, (queries, gallery)), 0)
     gains[:, 0] = 1
     rows, targets = np.nonzero(gains)
-    relevance = Relevance.from_pairs(
-        rows, targets, queries=queries, gallery=gallery, gains=gains[rows, targets]
-    )
+    relevance = Relevance.from_pairs(rows, targets, queries=queries, gallery=gallery, gains=gains[rows, targets])
     ranking = rank(scores, relevance)
-    qrels = [
-        ir_measures.Qrel(f"{i:03}", str(j), int(gains[i, j])) for i, j in zip(rows, targets, strict=True)
-    ]
-    run = [
-        ir_measures.ScoredDoc(f"{i:03}", str(j), scores[i, j]) for i in range(queries) for j in range(gallery)
-    ]
+    qrels = [ir_measures.Qrel(f"{i:03}", str(j), int(gains[i, j])) for i, j in zip(rows, targets, strict=True)]
+    run = [ir_measures.ScoredDoc(f"{i:03}", str(j), scores[i, j]) for i in range(queries) for j in range(gallery)]
     ours = {
         ir_measures.RR: reciprocal_rank(ranking),
         ir_measures.AP: average_precision(ranking),
@@ -132,9 +129,7 @@ def test_trec_eval_agrees_on_graded_data_without_ties():
         ir_measures.nDCG @ 5: ndcg(ranking, 5),
         ir_measures.nDCG @ 20: ndcg(ranking, 20),
     }
-    theirs = {
-        (each.measure, int(each.query_id)): each.value for each in ir_measures.iter_calc(ours, qrels, run)
-    }
+    theirs = {(each.measure, int(each.query_id)): each.value for each in ir_measures.iter_calc(ours, qrels, run)}
     assert len(theirs) == len(ours) * queries
     for measure, values in ours.items():
         np.testing.assert_allclose(values, [theirs[measure, i] for i in range(queries)], atol=1e-9)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhub.foundation.errors import InputError
@@ -11,6 +11,7 @@ from unhub.metrics import bootstrap_difference, bootstrap_mean, holm, mcnemar
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5), st.integers(0, 5))
+@settings(deadline=None)
 def test_mcnemar_is_the_two_sided_binomial_test(only_first, only_second, both, neither):
     first = [1] * only_first + [0] * only_second + [1] * both + [0] * neither
     second = [0] * only_first + [1] * only_second + [1] * both + [0] * neither
@@ -40,6 +41,7 @@ def test_holm_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
+@settings(deadline=None)
 def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
     adjusted = holm(p_values)
     assert (adjusted >= np.array(p_values)).all()

@@ -26,9 +26,8 @@ from unhub.foundation.types import FloatArray
 from unhub.io import Rows
 from unhub.methods import METHODS, HyperParameters, Method, is_matrix_only, settings
 from unhub.methods import methods as methods_by_name
-from unhub.metrics import DEFAULT_METRICS, Ranker, Ranking, depth_needed, per_query, summarise
+from unhub.metrics import DEFAULT_METRICS, Ranker, Ranking, bootstrap_means, depth_needed, per_query, summarise
 from unhub.metrics import metric as metric_by_name
-from unhub.metrics.resampling import bootstrap_means
 
 Direction = Literal["forward", "reverse", "both"]
 

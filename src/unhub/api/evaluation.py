@@ -87,7 +87,10 @@ class Evaluation:
         """Every other method against a baseline: paired bootstrap interval; for R@k exact McNemar, Holm-adjusted."""
         base = self[baseline].per_query.get(metric(on).name)
         if base is None:
-            raise InputError(f"{on!r} has no value per query to compare; use one of R@k, recall@k, mrr, ndcg@k, map.")
+            raise InputError(
+                f"{on!r} cannot be compared here; this evaluation has values per query of "
+                f"{', '.join(self[baseline].per_query)}."
+            )
         others = [row for label, row in self.rows.items() if label != baseline]
         scale = 100.0 if metric(on).percent else 1.0
         intervals, p_values = [], []

@@ -112,7 +112,8 @@ def relevance_of(relevant: Any, queries: Rows | None, targets: Rows | None, scor
         query_ids = column_ids(ids[0], shape[0], "scores")
         target_ids = column_ids(ids[1], shape[1], "scores")
     else:
-        assert queries is not None and targets is not None
+        assert queries is not None
+        assert targets is not None
         shape = queries.shape[0], targets.shape[0]
         query_ids, target_ids = queries.ids, targets.ids
     _refuse_transposed(relevant, shape, "scores" if scores is not None else "queries")

@@ -72,7 +72,10 @@ def column_means(bank: Bank, weight: FloatArray | None = None) -> FloatArray:
 
 
 def column_top(bank: Bank, k: int, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """The k largest bank scores of every target and the weights of their rows: (k, gallery) twice, best first."""
+    """The k largest bank scores of every target and the weights of their rows: (k, gallery) twice, best first.
+
+    k is clipped to the scores that every target has; masked ones, minus infinity, do not count.
+    """
     n = bank.shape[1]
     k = min(k, bank.shape[0])
     best, weights = np.empty((0, n)), np.empty((0, n))
@@ -83,7 +86,8 @@ def column_top(bank: Bank, k: int, weight: FloatArray | None = None) -> tuple[Fl
         weights = np.concatenate((weights, w.T), axis=0)
         order = np.argsort(-best, axis=0, kind="stable")[:k]
         best, weights = np.take_along_axis(best, order, axis=0), np.take_along_axis(weights, order, axis=0)
-    return best, weights
+    finite = max(1, int(np.isfinite(best).all(axis=1).sum()))
+    return best[:finite], weights[:finite]
 
 
 def activation_set(bank: Bank, k: int) -> BoolArray:

@@ -24,22 +24,16 @@ def top_k(scores: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     if k == n:
         columns = np.argsort(-scores, axis=1, kind="stable")
         return np.take_along_axis(scores, columns, axis=1), columns
-    columns = np.argpartition(scores, n - k, axis=1)[:, n - k :]
+    edge = np.partition(scores, n - k, axis=1)[:, n - k, None]
+    kept = scores >= edge
+    tied = np.flatnonzero(kept.sum(axis=1) > k)
+    for row in tied:
+        kept[row] = False
+        kept[row, np.argsort(-scores[row], kind="stable")[:k]] = True
+    columns = (np.flatnonzero(kept) % n).reshape(-1, k)
     values = np.take_along_axis(scores, columns, axis=1)
-    order = np.lexsort((columns, -values), axis=1)
-    columns = np.take_along_axis(columns, order, axis=1)
-    values = np.take_along_axis(values, order, axis=1)
-    _settle_ties(scores, values, columns)
-    return values, columns
-
-
-def _settle_ties(scores: FloatArray, values: FloatArray, columns: IntArray) -> None:
-    """Replaces, in place, the columns of rows whose last place is shared with columns left outside."""
-    k = columns.shape[1]
-    tied = np.flatnonzero((scores >= values[:, -1:]).sum(axis=1) > k)
-    if tied.size:
-        columns[tied] = np.argsort(-scores[tied], axis=1, kind="stable")[:, :k]
-        values[tied] = np.take_along_axis(scores[tied], columns[tied], axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
 
 
 def merge_top_k(

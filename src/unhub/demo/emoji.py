@@ -10,7 +10,6 @@ import contextlib
 import gzip
 import hashlib
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
@@ -23,6 +22,7 @@ from unhub.demo.dataset import DemoData, Part
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
+from unhub.io import replace_file
 
 Encode = Callable[[Sequence[str]], FloatArray]
 LANGUAGES: Mapping[str, str] = (
@@ -91,7 +91,7 @@ def embeddings(name: str, texts: Sequence[str], encode: Encode, version: str, fo
     rows = _read(path, len(texts))
     if rows is None:
         rows = encode(texts)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, InputError):
             _write(path, rows)
     return rows
 
@@ -107,15 +107,10 @@ def _read(path: Path, count: int) -> FloatArray | None:
 
 
 def _write(path: Path, rows: FloatArray) -> None:
-    """Put the whole file in place at once, so that nobody reads half of it."""
+    """Puts the whole file in place at once, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, rows=rows)
-        os.replace(draft, path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    with replace_file(path) as draft:
+        np.savez(draft, rows=rows)
 
 
 def _encoder(module: Any) -> Encode:

@@ -45,6 +45,7 @@ def _is_dataset(source: object) -> bool:
         isinstance(getattr(source, "shape", None), tuple)
         and isinstance(getattr(source, "dtype", None), np.dtype)
         and hasattr(source, "__getitem__")
+        and not hasattr(source, "toarray")  # a sparse matrix, whose blocks are no arrays
     )
 
 

@@ -10,6 +10,15 @@ from unhub.foundation.optional import require
 from unhub.foundation.types import AnyArray
 from unhub.io.address import Address
 
+_DTYPES = {
+    **{name: name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")},
+    "halffloat": "f2",
+    "float": "f4",
+    "double": "f8",
+    "string": "U",
+    "large_string": "U",
+}
+
 
 def storage_type(kind: Any) -> Any:
     """The plain type of a column: what an extension type stores, the values behind a dictionary."""
@@ -27,11 +36,7 @@ def is_vectors(kind: Any) -> bool:
 
 def element_dtype(kind: Any) -> np.dtype[Any]:
     """The NumPy type of a column's single values; what NumPy has no type for is a record ("V")."""
-    types = require("pyarrow", extra="files").types
-    if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind):
-        dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-        return dtype
-    return np.dtype("U" if types.is_string(kind) or types.is_large_string(kind) else "V")
+    return np.dtype(_DTYPES.get(str(kind), "V"))
 
 
 def vectors(address: Address, column: str, array: Any, *, dim: int, first_row: int) -> AnyArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.io.address import SEPARATOR, Address
 from unhub.io.contents import WHOLE, choose
@@ -19,7 +20,7 @@ def read_column(address: Address) -> AnyArray:
     part = contents.parts[key]
     place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
     if 0 in part.shape:
-        raise address.problem(f"has shape {part.shape} in {place}: there are no values; give at least one.")
+        raise InputError(f"{address.name}: {place} has shape {part.shape}: there are no values; give at least one.")
     with guarded(address, label):
         values = np.asarray(part.load()[:])
         if values.dtype == object:

@@ -22,9 +22,9 @@ def datasets(address: Address) -> dict[str, Any]:
     h5py = require("h5py", extra="files")
     found: dict[str, Any] = {}
 
-    def visit(key: str, item: Any) -> None:
+    def visit(key: str | bytes, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
-            found[key] = item
+            found[key if isinstance(key, str) else key.decode(errors="replace")] = item  # bytes: a damaged name
 
     h5py.File(address.path, "r").visititems(visit)
     return found

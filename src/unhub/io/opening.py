@@ -43,8 +43,10 @@ def _open_file(address: Address) -> Rows:
     key = choose(address, contents, candidates=candidates, wanted="2-D arrays of numbers")
     part = contents.parts[key]
     place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
-    check_matrix(f"{address.name}: {place}", part.shape, part.dtype)
     with guarded(address, label):
+        if part.dtype.hasobject:
+            part.load()  # a reader that would have to unpickle says so itself
+        check_matrix(f"{address.name}: {place}", part.shape, part.dtype)
         rows = Rows(part.load(), source=place, name=address.name)
         rows[:1]  # a file that cannot give its first row is better refused now
     return _name_rows(address, contents, key, label, rows, alone=len(candidates) <= 1)

@@ -19,7 +19,9 @@ def target_neighbours(banks: Banks, k: int) -> FloatArray:
 
 def query_neighbours(scores: FloatArray, k: int) -> FloatArray:
     """Distances of each query to its k nearest targets, nearest first: (query, k) float64."""
-    return 1.0 - top_k(scores, k)[0].astype(np.float64)
+    best = top_k(scores, k)[0].astype(np.float64)
+    finite = max(1, int(np.isfinite(best).all(axis=0).sum()))
+    return 1.0 - best[:, :finite]
 
 
 def at_least_smallest(values: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """What a ranking is worth: relevance, ranks, retrieval and hubness metrics, distances, significance."""
 
 from unhub.metrics.bank_precondition import BankPrecondition, bank_precondition, bank_precondition_from_scores
-from unhub.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_mean
+from unhub.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_mean, bootstrap_means
 from unhub.metrics.definition import Metric
 from unhub.metrics.emd import EMD, emd, emd_from_scores
 from unhub.metrics.hubness import antihub_share, gini, k_occurrence, largest_count, robin_hood, skewness
@@ -52,6 +52,7 @@ __all__ = [
     "best_rank",
     "bootstrap_difference",
     "bootstrap_mean",
+    "bootstrap_means",
     "depth_needed",
     "emd",
     "emd_from_scores",

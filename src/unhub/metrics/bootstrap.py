@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
 from unhub.metrics.paired_values import judged_values, paired_values
-
-CHUNK = 1 << 20  # cluster draws held at once
+from unhub.metrics.resampling import resampled_means
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,13 @@ def bootstrap_mean(
     array, judged = judged_values(values)
     ids = np.arange(array.size) if clusters is None else np.asarray(clusters)
     if ids.shape != array.shape:
-        raise InputError(
-            f"clusters has shape {ids.shape} but there are {array.size} queries; give one id for each"
-        )
+        raise InputError(f"clusters has shape {ids.shape} but there are {array.size} queries; give one id for each")
     if not 0 < level < 1:
         raise InputError(f"level is {level}; an interval's level lies between 0 and 1, such as 0.95")
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; resample at least once")
     array, ids = array[judged], ids[judged]
-    means = _resampled_means(array, ids, rounds, seed)
+    means = resampled_means(array[:, None], ids, rounds=rounds, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(array.mean()), float(low), float(high), level, rounds, seed)
 
@@ -73,17 +70,15 @@ def bootstrap_difference(
     return bootstrap_mean(difference, clusters=clusters, rounds=rounds, level=level, seed=seed)
 
 
-def _resampled_means(
-    values: NDArray[np.float64], ids: NDArray[np.int64], rounds: int, seed: int
-) -> NDArray[np.float64]:
-    """The mean over queries in each round: (rounds,). A round draws as many clusters as there are."""
-    cluster = np.unique(ids, return_inverse=True)[1]
-    sums, sizes = np.bincount(cluster, weights=values), np.bincount(cluster)
-    rng = np.random.default_rng(seed)
-    step = max(1, CHUNK // sums.size)
-    means = np.empty(rounds)
-    for start in range(0, rounds, step):
-        stop = min(start + step, rounds)
-        drawn = rng.integers(0, sums.size, size=(stop - start, sums.size))
-        means[start:stop] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    return means
+def bootstrap_means(
+    columns: ArrayLike, *, clusters: ArrayLike, rounds: int = 1000, level: float = 0.95, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both ends of the interval of each column's mean, all from the same draws: (series,) twice.
+
+    columns: (query, series), such as every metric of every method; queries with a NaN are left out.
+    """
+    values = np.asarray(columns, dtype=np.float64)
+    judged = ~np.isnan(values).any(axis=1)
+    means = resampled_means(values[judged], np.asarray(clusters)[judged], rounds=rounds, seed=seed)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high

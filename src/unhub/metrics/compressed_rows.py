@@ -50,8 +50,7 @@ def pairs_with_equal_labels(query_labels: AnyArray, target_labels: AnyArray) -> 
     """The query rows and target rows of every pair whose labels are equal."""
     if query_labels.ndim != 1 or target_labels.ndim != 1:
         raise InputError(
-            f"labels must be flat, one for each item, but have shapes {query_labels.shape} "
-            f"and {target_labels.shape}"
+            f"labels must be flat, one for each item, but have shapes {query_labels.shape} and {target_labels.shape}"
         )
     if (query_labels.dtype.kind in "US") != (target_labels.dtype.kind in "US"):
         raise InputError(

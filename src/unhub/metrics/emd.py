@@ -52,9 +52,7 @@ def emd(x: FloatArray, y: FloatArray, *, sample: int = 1000, rounds: int = 5, se
     x, y = np.asarray(x), np.asarray(y)
     lengths_x, lengths_y = _lengths(x, "x"), _lengths(y, "y")
     if x.shape[1] != y.shape[1]:
-        raise InputError(
-            f"x has dimension {x.shape[1]} but y has {y.shape[1]}; embed both with the same model"
-        )
+        raise InputError(f"x has dimension {x.shape[1]} but y has {y.shape[1]}; embed both with the same model")
 
     def costs(i: IntArray, j: IntArray) -> FloatArray:
         cosines = (x[i] / lengths_x[i, None]) @ (y[j] / lengths_y[j, None]).T
@@ -73,9 +71,7 @@ def emd_from_scores(scores: FloatArray, *, sample: int = 1000, rounds: int = 5, 
         if not np.isfinite(part).all():
             wrong = np.zeros(len(scores), dtype=bool)
             wrong[i] = ~np.isfinite(part).all(axis=1)
-            raise InputError(
-                f"scores must be finite to measure a distance, but are not in {name_rows(wrong, 'row')}"
-            )
+            raise InputError(f"scores must be finite to measure a distance, but are not in {name_rows(wrong, 'row')}")
         cost: FloatArray = 1.0 - part
         return cost
 
@@ -91,9 +87,7 @@ def _distance(costs: Costs, n: int, m: int, sample: int, rounds: int, seed: int)
     if rounds < 2:
         raise InputError(f"rounds is {rounds}; an interval needs at least 2 rounds of sampling")
     rng = np.random.default_rng(seed)
-    values = np.array(
-        [_least_cost(costs(_draw(rng, n, sample), _draw(rng, m, sample))) for _ in range(rounds)]
-    )
+    values = np.array([_least_cost(costs(_draw(rng, n, sample), _draw(rng, m, sample))) for _ in range(rounds)])
     mean, half = float(values.mean()), _half_width(values)
     return EMD(mean, mean - half, mean + half, exact=False, sample=sample, rounds=rounds, seed=seed)
 
@@ -124,7 +118,5 @@ def _lengths(array: FloatArray, name: str) -> NDArray[np.float64]:
     lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=np.float64))
     wrong = ~(np.isfinite(lengths) & (lengths > 0))
     if wrong.any():
-        raise InputError(
-            f"{name} has rows that are zero or not finite ({name_rows(wrong, 'row')}): no direction"
-        )
+        raise InputError(f"{name} has rows that are zero or not finite ({name_rows(wrong, 'row')}): no direction")
     return lengths

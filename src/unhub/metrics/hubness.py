@@ -26,8 +26,7 @@ def k_occurrence(top: IntArray, gallery: int, k: int | None = None) -> NDArray[n
     k = depth if k is None else min(k, gallery)
     if k > depth:
         raise InputError(
-            f"counting the top {k} needs the best {k} targets of each query, but {depth} were kept; "
-            f"rank with depth={k}"
+            f"counting the top {k} needs the best {k} targets of each query, but {depth} were kept; rank with depth={k}"
         )
     ids = top[:, :k].ravel()
     if ids.size and (ids.min() < 0 or ids.max() >= gallery):

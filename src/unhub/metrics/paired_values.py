@@ -23,11 +23,7 @@ def paired_values(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float
     """Both methods' values on the judged queries, which must be the same for both."""
     (a, judged), (b, judged_too) = judged_values(first, "first"), judged_values(second, "second")
     if a.size != b.size:
-        raise InputError(
-            f"first has {a.size} queries and second {b.size}; compare methods on the same queries"
-        )
+        raise InputError(f"first has {a.size} queries and second {b.size}; compare methods on the same queries")
     if (judged != judged_too).any():
-        raise InputError(
-            f"query {np.argmax(judged != judged_too)} has a value in one method and NaN in the other"
-        )
+        raise InputError(f"query {np.argmax(judged != judged_too)} has a value in one method and NaN in the other")
     return a[judged], b[judged]

@@ -72,9 +72,7 @@ class Ranker:
         entries = slice(indptr[0], indptr[-1])
         targets, rows = self._relevance.targets[entries], np.repeat(np.arange(len(scores)), np.diff(indptr))
         greater, shared = standing(scores, indptr - indptr[0], targets)
-        before = (
-            equal_before(scores, rows, targets, shared) if self._ties == "index" else np.zeros_like(shared)
-        )
+        before = equal_before(scores, rows, targets, shared) if self._ties == "index" else np.zeros_like(shared)
         if self._ignore_self:
             own, itself = scores[rows, targets], scores[rows, rows + start]
             greater, shared = greater - (itself > own), shared - (itself == own)
@@ -88,9 +86,7 @@ class Ranker:
         """The ranking, once every query has been added."""
         if not self._added.all():
             missing = name_rows(~self._added, "query")
-            raise InputError(
-                f"the scores of {np.count_nonzero(~self._added)} queries were never added ({missing})"
-            )
+            raise InputError(f"the scores of {np.count_nonzero(~self._added)} queries were never added ({missing})")
         return Ranking(
             self._relevance, self._ranks, self._shared, self._top,
             self._relevance.gallery, self._ties, self._ignore_self,
@@ -125,9 +121,7 @@ def rank(
     scores = np.asarray(scores)
     ranker = Ranker(relevance, ties=ties, depth=depth, ignore_self=ignore_self, groups=groups)
     if scores.ndim != 2 or len(scores) != relevance.queries:
-        raise InputError(
-            f"scores has shape {scores.shape} but the relevance speaks of {relevance.queries} queries"
-        )
+        raise InputError(f"scores has shape {scores.shape} but the relevance speaks of {relevance.queries} queries")
     step = max(1, BLOCK_SCORES // max(1, scores.shape[1]))
     for start in range(0, len(scores), step):
         ranker.add(start, scores[start : start + step])

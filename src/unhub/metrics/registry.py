@@ -69,9 +69,7 @@ def _unknown(name: str, stem: str, k: str) -> str:
     listed = "the metrics are " + ", ".join([*(f"{family}@k" for family in FAMILIES), *singles])
     if stem in FAMILIES:
         return f"metric {name!r} needs a whole number from 1 on after the @, such as '{stem}@10'; {listed}"
-    spelled = {
-        each.lower(): f"{each}@{k or 10}" if each in FAMILIES else each for each in (*FAMILIES, *singles)
-    }
+    spelled = {each.lower(): f"{each}@{k or 10}" if each in FAMILIES else each for each in (*FAMILIES, *singles)}
     close = difflib.get_close_matches(stem.lower(), spelled, n=1, cutoff=0.5)
     hint = f", did you mean {spelled[close[0]]!r}?" if close else ";"
     return f"there is no metric {name!r}{hint} {listed}"

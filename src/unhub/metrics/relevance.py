@@ -82,17 +82,13 @@ class Relevance:
             )
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if wrong.size:
-            raise InputError(
-                f"gains[{wrong[0]}] is {weights[wrong[0]]:g}; a gain is a finite number, 0 or more"
-            )
+            raise InputError(f"gains[{wrong[0]}] is {weights[wrong[0]]:g}; a gain is a finite number, 0 or more")
         check_rows(rows, queries, "query_rows", "queries")
         kept = weights > 0
         return cls._from(rows[kept], targets[kept], weights[kept], queries, gallery, allow_empty)
 
     @classmethod
-    def from_labels(
-        cls, query_labels: ArrayLike, target_labels: ArrayLike, *, allow_empty: bool = False
-    ) -> Relevance:
+    def from_labels(cls, query_labels: ArrayLike, target_labels: ArrayLike, *, allow_empty: bool = False) -> Relevance:
         """Every target with the query's label is relevant to it."""
         own, others = np.asarray(query_labels), np.asarray(target_labels)
         rows, targets = pairs_with_equal_labels(own, others)

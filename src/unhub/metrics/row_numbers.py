@@ -20,9 +20,7 @@ def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InputError(
-            f"{name} must be a flat list of row numbers, but its items differ in length"
-        ) from error
+        raise InputError(f"{name} must be a flat list of row numbers, but its items differ in length") from error
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.ndim != 1:
@@ -58,17 +56,13 @@ def check_rows(rows: IntArray, size: int, name: str, unit: str) -> None:
     """Nothing, or a sentence that names the first position whose number is outside 0 .. size-1."""
     wrong = np.flatnonzero((rows < 0) | (rows >= size))
     if wrong.size:
-        raise InputError(
-            f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0"
-        )
+        raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0")
 
 
 def check_length(length: int, queries: int | None) -> None:
     """Nothing, or a sentence that gives both lengths."""
     if queries is not None and length != queries:
-        raise InputError(
-            f"relevant has {length} entries but there are {queries} queries; give one for each query"
-        )
+        raise InputError(f"relevant has {length} entries but there are {queries} queries; give one for each query")
 
 
 def name_rows(wrong: BoolArray, unit: str) -> str:

@@ -18,9 +18,7 @@ def check_score_rows(scores: FloatArray, start: int, *, queries: int, columns: i
     if scores.ndim != 2 or scores.shape[1] != columns:
         raise InputError(f"scores has shape {scores.shape}; expected (query, gallery) with {columns} columns")
     if not 0 <= start <= start + len(scores) <= queries:
-        raise InputError(
-            f"scores has {len(scores)} rows from query {start} on, but there are {queries} queries"
-        )
+        raise InputError(f"scores has {len(scores)} rows from query {start} on, but there are {queries} queries")
     if scores.dtype not in (np.float32, np.float64):
         scores = scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
     missing = np.isnan(scores.max(axis=1))

@@ -37,9 +37,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     values = np.concatenate((a, b))
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
-        raise InputError(
-            f"McNemar compares hits and misses, 1 and 0, but a value is {wrong[0]:g}; use R@k per query"
-        )
+        raise InputError(f"McNemar compares hits and misses, 1 and 0, but a value is {wrong[0]:g}; use R@k per query")
     only_first, only_second = int(np.sum(a > b)), int(np.sum(b > a))
     fewer, total = min(only_first, only_second), only_first + only_second
     p_value = min(1.0, 2.0 * float(bdtr(fewer, total, 0.5))) if total else 1.0

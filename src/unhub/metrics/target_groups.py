@@ -48,9 +48,7 @@ class GroupMaximum:
         ids = whole_numbers(groups, "groups")
         counts = np.bincount(ids) if ids.size and ids.min() >= 0 else np.zeros(1, dtype=np.int64)
         if not counts.all():
-            raise InputError(
-                "groups must number the groups 0, 1, 2, .. without a gap, one number for each target"
-            )
+            raise InputError("groups must number the groups 0, 1, 2, .. without a gap, one number for each target")
         self.targets = ids.size
         self.groups = counts.size
         self._starts = np.cumsum(counts) - counts

@@ -42,7 +42,7 @@ def smooth_plan(scores: FloatArray, reg: float, *, most_per_column: int | None =
 
 
 def assignment(scores: FloatArray) -> FloatArray:
-    """The 0/1 matrix of the assignment with the largest total score; with more rows than columns some rows stay empty."""
+    """The 0/1 matrix of the assignment with the largest total score; surplus rows or columns stay empty."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(scores, maximize=True)

@@ -1,0 +1,92 @@
+"""The command line: each command reads files, calls one façade and writes what it gives back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from unhub.cli import check, demo, diagnose, evaluate, extend, fit, search
+from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
+from unhub.cli.failures import OK, failure
+
+app = typer.Typer(
+    name="unhub",
+    help="Vector retrieval that is fair to every target: find hubs, correct them, and measure what it brings.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _name, _command in {
+    "demo": demo.command,
+    "check": check.command,
+    "diagnose": diagnose.command,
+    "evaluate": evaluate.command,
+    "fit": fit.command,
+    "search": search.command,
+    "extend": extend.command,
+}.items():
+    app.command(_name)(_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import unhub
+
+        say(f"unhub {unhub.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and gives back the exit code: 0, 2 for bad input, 130 when interrupted, 1 for a bug."""
+    if os.environ.get("_UNHUB_COMPLETE"):
+        app(prog_name="unhub")  # a shell asks what could come next
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words or os.environ.get("UNHUB_DEBUG", "0") not in ("", "0")
+    prepare_streams()
+    try:
+        with warnings_as_notes():
+            _run([word for word in words if word != "--debug"] or ["--help"])
+        sys.stdout.flush()
+    except BaseException as error:
+        return _ended(error, debug)
+    return OK
+
+
+def _run(words: list[str]) -> None:
+    command = typer.main.get_command(app)
+    with command.make_context("unhub", words) as context:
+        command.invoke(context)
+
+
+def _ended(error: BaseException, debug: bool) -> int:
+    """The exit code of a command that an exception ended, once that has been told."""
+    told = failure(error)
+    if told.sentence is not None:
+        if debug:
+            import traceback
+
+            traceback.print_exception(error)
+        complain(told.sentence)
+    _let_go_of_stdout()
+    return told.code
+
+
+def _let_go_of_stdout() -> None:
+    """Drops what is still buffered when nobody can take it, which Python would complain about at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,45 @@
+"""``unhub demo``: what it does, on real data, in a minute."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unhub.cli import console, options
+
+WIDTH = 100
+"""columns of text in a pipe, where there is no window to ask"""
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="[emoji|clipart]", help="Which data.")] = "emoji",
+    language: Annotated[str, typer.Option(metavar="CODE", help="The language that emoji are asked for in.")] = "de",
+    ask: Annotated[
+        list[str] | None, typer.Option(metavar="WORDS", help="Search for your own words; may be given several times.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the correction, vectors and numbers go.")
+    ] = Path("demo-output"),
+    json: options.Json = False,
+) -> None:
+    """Show what a correction does on real data: emoji found by their names in your language, or drawings.
+
+    \b
+    Examples:
+      unhub demo
+      unhub demo emoji --language fr --ask "quelque chose de chaud"
+      unhub demo clipart --json
+    """
+    from rich.console import Console
+
+    from unhub.demo.run import run
+
+    there = sys.stderr if json else sys.stdout
+    shown = Console(file=there, width=None if there.isatty() else WIDTH)
+    asking = not json and not ask and sys.stdin.isatty() and there.isatty()
+    found = run(name, language=language, output=out, console=shown, interactive=asking, words=tuple(ask or ()))
+    if json:
+        console.data(found)

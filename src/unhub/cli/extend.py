@@ -1,0 +1,130 @@
+"""``unhub extend``: the exact bias of targets that were not there when the correction was fitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unhub.cli import console, options, output
+from unhub.cli.progress import working
+from unhub.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from unhub.api.correction import Correction
+    from unhub.foundation.types import FloatArray
+
+SCHEMA_VERSION = 1
+ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".npy", ".unhub")
+SHOWN_TARGETS = 10
+"""new targets that a terminal shows; a pipe or a file gets all of them"""
+
+
+def command(
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub fit wrote.")],
+    targets: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Embeddings of the new targets.", show_default=False)
+    ] = None,
+    target_ids: Annotated[
+        str | None,
+        typer.Option("--target-ids", "--ids", metavar="FILE", help="Ids of the new targets.", show_default=False),
+    ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Bank x new targets, if it was fitted on scores.", show_default=False),
+    ] = None,
+    target_bank_scores: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
+    ] = None,
+    json: options.Json = False,
+    out: Annotated[
+        str | None, output.option("The biases (.csv, .tsv, .jsonl, .json, .npy), or a longer correction (.unhub).")
+    ] = None,
+) -> None:
+    """Give new targets their exact bias, without fitting again.
+
+    \b
+    Examples:
+      unhub extend gallery.unhub --targets new_targets.npy
+      unhub extend gallery.unhub --targets new_targets.npy -o bias.csv
+      unhub extend gallery.unhub --targets new_targets.npy -o longer.unhub
+    """
+    import unhub
+
+    replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
+    if (targets is None) == (scores is None):
+        raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
+    with working("extending"):
+        loaded = unhub.load(correction)
+        bias, ids = _bias(loaded, targets, scores, target_bank_scores, target_ids)
+    if out is not None:
+        _write(out, loaded, targets, ids, bias)
+    plain = {
+        "schema_version": SCHEMA_VERSION,
+        "correction": correction,
+        "targets": [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)],
+        "output": out,
+        "replaced": replaced,
+    }
+    if json:
+        console.data(plain)
+        return
+    _show(ids, bias, whole=out is None)
+    if out is not None:
+        output.tell(out, _what(out, loaded, bias), replaced=replaced)
+
+
+def _bias(
+    loaded: Correction, targets: str | None, scores: str | None, target_bank_scores: str | None, target_ids: str | None
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """The bias of each new target, and its id; without one it goes by the row it would have at the gallery's end."""
+    from unhub.api.sources import column_ids, named
+    from unhub.io import open_rows
+
+    if targets is not None:
+        rows = named(open_rows(targets, name="targets"), target_ids)
+        bias, ids = loaded.extend(rows), rows.ids
+    else:
+        bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores)
+        ids = column_ids(target_ids, len(bias), "scores")
+    first = loaded.bias.size
+    return bias, ids or tuple(str(first + row) for row in range(len(bias)))
+
+
+def _write(out: str, loaded: Correction, targets: str | None, ids: tuple[str, ...], bias: FloatArray) -> None:
+    kind = output.ending(out)
+    if kind == ".unhub":
+        if targets is None:
+            raise InputError("a longer correction needs the embeddings of the new targets; pass --targets.")
+        loaded.extended(targets, ids=list(ids)).save(out)
+    elif kind == ".npy":
+        import numpy as np
+
+        from unhub.io import replace_file
+
+        with replace_file(out) as temporary:
+            np.save(temporary, bias)
+    else:
+        rows = [[name, float(value)] for name, value in zip(ids, bias, strict=True)]
+        text = console.as_json(dict(rows)) if kind == ".json" else output.table_text(kind, ("id", "bias"), rows)
+        output.write_text(out, text)
+
+
+def _what(out: str, loaded: Correction, bias: FloatArray) -> str:
+    if output.ending(out) != ".unhub":
+        return f"the bias of {len(bias):,} new targets"
+    return (
+        f"the bias of {loaded.bias.size:,} targets and of {len(bias):,} new ones after them; search it with "
+        f"--targets, the vectors of both in this order"
+    )
+
+
+def _show(ids: tuple[str, ...], bias: FloatArray, *, whole: bool) -> None:
+    """Every bias as tab-separated text in a pipe; the first ones as a table on a terminal."""
+    rows = [[name, f"{value:+.6f}"] for name, value in zip(ids, bias.tolist(), strict=True)]
+    if console.on_terminal():
+        console.table(("id", "bias"), rows[:SHOWN_TARGETS])
+        if len(rows) > SHOWN_TARGETS and whole:
+            console.say(f"and {len(rows) - SHOWN_TARGETS:,} more; write all with -o bias.csv")
+    elif whole:
+        console.say(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))

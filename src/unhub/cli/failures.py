@@ -1,0 +1,74 @@
+"""From an exception to one sentence and an exit code; nobody sees a traceback who did not ask for one."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+from unhub.foundation.errors import UnhubError
+
+OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; free some space or choose another place",
+    errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
+    errno.EROFS: "the disk is read-only; choose another place",
+    errno.EACCES: "permission denied; change its mode or its owner",
+    errno.EPERM: "permission denied; change its mode or its owner",
+    errno.EISDIR: "it is a folder; give the name of a file",
+    errno.ENOTDIR: "a part of the path is not a folder; check the path",
+    errno.ENOENT: "there is no such file; check the path",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a command ended: the exit code, and what to say on stderr (nothing, if it ended well)."""
+
+    code: int
+    sentence: str | None = None
+
+
+def failure(error: BaseException) -> Failure:
+    """What to tell of an exception that ended a command."""
+    if isinstance(error, KeyboardInterrupt):
+        return Failure(INTERRUPTED, "interrupted")
+    if isinstance(error, BrokenPipeError):
+        return Failure(OK)  # the reader, such as head, has seen enough
+    if isinstance(error, UnhubError):
+        return Failure(BAD_INPUT, str(error))
+    if isinstance(error, MemoryError):
+        return Failure(BAD_INPUT, "this does not fit in memory; pass a smaller --memory or a smaller file.")
+    if isinstance(error, OSError):
+        return Failure(BAD_INPUT, _file_sentence(error))
+    if hasattr(error, "format_message"):
+        return Failure(BAD_INPUT, _usage_sentence(error))
+    if hasattr(error, "exit_code"):
+        return Failure(int(error.exit_code))
+    return Failure(
+        BUG,
+        f"this is a bug ({type(error).__name__}: {_short(str(error))}); please report it with what "
+        f"'unhub --debug ...' prints.",
+    )
+
+
+def _file_sentence(error: OSError) -> str:
+    place = "a file" if error.filename is None else os.fsdecode(error.filename)
+    reason = _REASONS.get(error.errno or 0) or (error.strerror or _short(str(error))).lower()
+    return f"cannot use {place}: {reason}."
+
+
+def _usage_sentence(error: BaseException) -> str:
+    """The words of typer's own errors, shortened to one line; it keeps their class to itself."""
+    message: str = error.format_message().strip()  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    path = "unhub" if context is None else context.command_path
+    end = "" if message.endswith("?") else ";"
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}{end} see {path} --help."
+
+
+def _short(text: str, most: int = 200) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."

@@ -1,0 +1,138 @@
+"""``unhub fit``: from a gallery and past queries to a correction file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unhub.cli import console, options, output
+from unhub.cli.inputs import with_weights
+from unhub.cli.progress import working
+
+if TYPE_CHECKING:
+    from unhub.api.correction import Correction
+
+SCHEMA_VERSION = 1
+SHOWN_HUBS = 5
+SOURCES = (
+    "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
+    "target_prior", "metric", "normalize", "memory",
+)  # fmt: skip
+
+
+def command(
+    context: typer.Context,
+    out: Annotated[str, output.option("The correction: a file that ends in .unhub.")],
+    targets: options.Targets = None,
+    query_bank: options.QueryBank = None,
+    target_bank: options.TargetBank = None,
+    scores: options.BankScores = None,
+    cross_bank_scores: options.CrossBankScores = None,
+    target_bank_scores: options.TargetBankScores = None,
+    target_ids: options.TargetIds = None,
+    query_weight: options.QueryWeight = None,
+    target_prior: options.TargetPrior = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A method that is a bias; dbsn with a target bank, else sn.")
+    ] = None,
+    tau: options.Tau = None,
+    tau1: options.Tau1 = None,
+    tau2: options.Tau2 = None,
+    iterations: options.Iterations = None,
+    tol: options.Tol = None,
+    strength: options.Strength = None,
+    k: options.K = None,
+    alpha: options.Alpha = None,
+    w: options.W = None,
+    gamma: options.Gamma = None,
+    reg: options.Reg = None,
+    metric: options.Metric = "cosine",
+    normalize: options.Normalize = False,
+    memory: options.Memory = None,
+    json: options.Json = False,
+) -> None:
+    """Estimate one number per target from past queries, and keep it in a file that search and extend use.
+
+    Temperatures follow the spread of the scores unless one is given (--tau 0.01 is the paper's).
+
+    \b
+    Examples:
+      unhub fit --targets targets.npy --query-bank bank.npy -o gallery.unhub
+      unhub fit --targets targets.npy --query-bank bank.npy --target-bank other_targets.npy -o dual.unhub
+      unhub fit --scores bank_scores.npy --method is --tau 0.02 -o matrix.unhub --json
+    """
+    import unhub
+
+    sources = options.given(context, SOURCES)
+    replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
+    name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
+    hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS))
+    with working(f"fitting {name}") as progress:
+        correction = unhub.fit(name, **with_weights(sources), ids=target_ids, progress=progress, **hyper)
+    correction.save(out)
+    plain = _plain(correction, out, replaced)
+    if json:
+        console.data(plain)
+    else:
+        _show(plain, correction, out, replaced)
+
+
+def automatic(name: str, hyper: dict[str, Any]) -> dict[str, Any]:
+    """The hyper-parameters with every temperature of the method on "auto", unless one was given."""
+    from unhub.methods import method, settings
+
+    if any(each in hyper for each in options.TEMPERATURES):
+        return hyper
+    return hyper | {each: "auto" for each in options.TEMPERATURES if each in settings(method(name))}
+
+
+def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
+    hubness = correction.hubness
+    worst = (-hubness).argsort(kind="stable")[:SHOWN_HUBS].tolist()
+    ids = correction.ids
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "method": correction.method.name,
+        "settings": correction.settings,
+        "status": correction.status,
+        "iterations": correction.iterations,
+        "marginal_error": correction.marginal_error,
+        "targets": int(hubness.size),
+        "bank": None if correction.query_bank is None else len(correction.query_bank),
+        "hubs": [
+            {"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst
+        ],
+        "fingerprint": correction.fingerprint,
+        "warnings": list(correction.warnings),
+        "output": out,
+        "replaced": replaced,
+    }
+
+
+def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: bool) -> None:
+    used = ", ".join(f"{name} {value:.4g}" for name, value in plain["settings"].items() if value is not None)
+    console.say(f"{plain['method']}{f' ({used})' if used else ''}", style="bold")
+    ended = f"{plain['status']}, {plain['iterations']} rounds" if plain["iterations"] else plain["status"]
+    if plain["marginal_error"] is not None:
+        ended += f", marginal error {plain['marginal_error']:.2g}"
+    console.say(ended)
+    console.say()
+    console.table(("biggest hubs", "hubness"), [[hub["id"], f"{hub['hubness']:+.4f}"] for hub in plain["hubs"]])
+    console.say()
+    output.tell(out, f"the bias of {plain['targets']:,} targets", replaced=replaced)
+    console.say("next:")
+    for line in _next(correction, console.printable(out)):
+        console.say(f"  {line}")
+
+
+def _next(correction: Correction, out: str) -> list[str]:
+    if correction.query_bank is None:
+        return [
+            f"unhub extend {out} --scores NEW_SCORES.npy   (bank x new targets)",
+            f"in Python: unhub.load({out!r}).apply(scores)",
+        ]
+    return [
+        f"unhub search {out} --queries QUERIES.npy --raw",
+        f"unhub extend {out} --targets NEW_TARGETS.npy",
+    ]

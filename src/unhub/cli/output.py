@@ -1,0 +1,80 @@
+"""Files that commands write: refused before the work if they cannot be, complete or untouched after it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from unhub.cli.console import printable, say
+from unhub.foundation.errors import InputError
+from unhub.io import replace_file
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def option(help: str) -> Any:
+    """The flag ``-o`` of a command, with what it writes."""
+    return typer.Option("-o", "--output", metavar="FILE", help=help, show_default=False)
+
+
+def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None] = ()) -> bool:
+    """Whether a file is there already and will be replaced.
+
+    Refuses, before any work, a missing folder, an ending that the command does not write, and the name of an input.
+    """
+    if path is None:
+        return False
+    target = Path(path).expanduser()
+    if ending(path) not in endings:
+        came = f"the ending {ending(path)!r}" if ending(path) else "no ending"
+        raise InputError(f"output {path!r} has {came}; this command writes {', '.join(endings)}.")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
+    if target.is_dir():
+        raise InputError(f"cannot write {target}: it is a folder; give the name of a file.")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"cannot write {target}: permission denied in {target.parent}; choose another place.")
+    if any(_same(each, target) for each in inputs):
+        raise InputError(f"output {path!r} is also an input and would be lost; choose another name.")
+    return target.exists()
+
+
+def ending(path: str) -> str:
+    """The ending that decides what is written: ".csv" of "hits.CSV"."""
+    return Path(path).suffix.lower()
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes the text, with a line end at its end, whole or not at all."""
+    with replace_file(path) as temporary:
+        temporary.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8", newline="\n")
+
+
+def table_text(kind: str, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The rows as ".csv", ".tsv" or ".jsonl"."""
+    if kind == ".jsonl":
+        return "".join(f"{json.dumps(dict(zip(titles, row, strict=True)), ensure_ascii=False)}\n" for row in rows)
+    lines = io.StringIO()
+    writer = csv.writer(lines, delimiter=_DELIMITERS[kind], lineterminator="\n")
+    writer.writerow(titles)
+    writer.writerows(rows)
+    return lines.getvalue()
+
+
+def tell(path: str, what: str, *, replaced: bool) -> None:
+    """Says what was written, and whether another file had to go for it."""
+    say(f"{'replaced' if replaced else 'wrote'} {printable(path)}: {what}")
+
+
+def _same(source: str | None, target: Path) -> bool:
+    if source is None:
+        return False
+    first = Path(source.partition("::")[0]).expanduser()
+    return first.exists() and target.exists() and os.path.samefile(first, target)

@@ -1,0 +1,121 @@
+"""Choosing a temperature and a method on the dev part, before the test part is looked at."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhub.api.evaluate import evaluate
+from unhub.api.evaluation import Evaluation
+from unhub.banks import EmbeddingBank, spread
+from unhub.demo.dataset import DemoData, Part
+from unhub.foundation.errors import UnhubWarning
+from unhub.foundation.types import FloatArray
+from unhub.methods import ADDITIVE, Method, method, settings
+from unhub.metrics import Interval, bootstrap_difference
+
+TAU_GRID = (0.16, 0.2, 0.25, 0.33, 0.45, 0.6, 0.8)
+"""temperatures tried, as shares of the standard deviation of the bank's scores"""
+
+BANK_METHODS = (
+    "none", "is", "dis", "dualis", "dualdis", "sn", "dbsn", "nnn", "csls", "dn", "gc", "single_sinkhorn",
+    "local_scaling", "nicdm", "mutual_proximity", "centering",
+)  # fmt: skip
+"""every method that can learn from a bank; the others need the test queries themselves"""
+
+TAU2_PER_TAU1 = 50.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method with the temperature that was best on dev, and how it did there."""
+
+    method: Method
+    dev: Mapping[str, float]
+    gain: Interval
+
+    @property
+    def tau(self) -> float | None:
+        """The temperature, where the method has one."""
+        found = settings(self.method)
+        value = found.get("tau", found.get("tau1"))
+        return None if value is None else float(value)
+
+
+def joined(first: Part, second: Part) -> tuple[FloatArray, FloatArray]:
+    """Queries and targets of two parts, as one query bank and one target bank."""
+    return np.concatenate((first.queries, second.queries)), np.concatenate((first.targets, second.targets))
+
+
+def choose(data: DemoData) -> dict[str, Choice]:
+    """For every method the temperature that was best on dev, fitted on the bank.
+
+    Best by the geometric mean of R@1, R@5 and R@10: R@1 of a few hundred queries alone is too noisy to choose by.
+    """
+    taus = temperatures(data)
+    tried = [each for name in BANK_METHODS for each in variants(name, taus)]
+    result = quiet_evaluate(data.dev, data.bank.queries, data.bank.targets, tried)
+    base = result["none"].per_query["R@1"]
+    choices: dict[str, Choice] = {}
+    for candidate, label in zip(tried, result, strict=True):
+        row = result[label]
+        best = choices.get(candidate.name)
+        if best is None or row["gmean"] > best.dev["gmean"]:
+            gain = bootstrap_difference(
+                100 * row.per_query["R@1"], 100 * base, clusters=result.clusters, level=0.9, rounds=1000
+            )
+            choices[candidate.name] = Choice(candidate, dict(row.values), gain)
+    return choices
+
+
+def verdict(choices: dict[str, Choice]) -> tuple[str, str]:
+    """The method to use, and why: the additive one that was best on dev, or none if its gain may be chance."""
+    best = max((name for name in choices if name in ADDITIVE), key=lambda name: choices[name].dev["gmean"])
+    gain = choices[best].gain
+    if best == "none":
+        return "none", "no method that can be served beats the raw scores on the dev part"
+    if gain.low <= 0:
+        return "none", (
+            f"the best on dev, {best}, gains {gain.value:+.1f} points of R@1 but the 90 % interval runs from "
+            f"{gain.low:+.1f} to {gain.high:+.1f}: that may be chance, so leave the ranking as it is"
+        )
+    return best, (
+        f"best of those that can be served on the dev part: {gain.value:+.1f} points of R@1 there "
+        f"(90 % interval {gain.low:+.1f} to {gain.high:+.1f}); the test part had no say in it"
+    )
+
+
+def variants(name: str, taus: Sequence[float]) -> list[Method]:
+    """The method at every temperature, or as it is when it has none."""
+    plain = method(name)
+    if "tau" in settings(plain):
+        return [method(name, {"tau": tau}) for tau in taus]
+    if "tau1" in settings(plain):
+        return [method(name, {"tau1": tau, "tau2": TAU2_PER_TAU1 * tau}) for tau in taus]
+    return [plain]
+
+
+def quiet_evaluate(
+    part: Part, query_bank: FloatArray | None, target_bank: FloatArray | None, methods: Sequence[Method]
+) -> Evaluation:
+    """An evaluation of one part; notes on temperatures are left out, since a whole grid of them is tried."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnhubWarning)
+        return evaluate(
+            queries=part.queries,
+            targets=part.targets,
+            relevant=part.relevant,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            methods=methods,
+            allow_overlap=True,
+        )
+
+
+def temperatures(data: DemoData) -> list[float]:
+    """The grid in the unit of the scores, rounded to two digits."""
+    seen = spread(EmbeddingBank(data.bank.queries, data.dev.targets, block_rows=1024))
+    return [float(f"{share * seen.std:.2g}") for share in TAU_GRID]

@@ -1,0 +1,233 @@
+"""The demonstration: from raw search to a correction one can keep, on real data, with the truth at every step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from unhub.api.correction import Correction
+from unhub.api.diagnose import diagnose
+from unhub.api.evaluation import Evaluation
+from unhub.api.fit import fit
+from unhub.demo import clipart, emoji, show
+from unhub.demo.choice import Choice, choose, joined, quiet_evaluate, temperatures, variants, verdict
+from unhub.demo.dataset import DemoData
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.io import replace_file
+from unhub.methods import method
+
+SETS: Mapping[str, Callable[[str], DemoData]] = {
+    "emoji": lambda language: emoji.load(language),
+    "clipart": lambda language: clipart.load(),
+}
+
+EXAMPLES = 3
+"""queries shown that got better, and as many that got worse"""
+
+
+def run(
+    name: str = "emoji",
+    *,
+    language: str = "de",
+    output: Path | None = None,
+    console: Console,
+    interactive: bool = False,
+    words: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Runs the whole demonstration and gives back its numbers as plain data.
+
+    output: a folder for the correction, the vectors and the numbers; None writes nothing. words: texts to search for
+    besides the test queries; interactive asks for more at the end.
+    """
+    if name not in SETS:
+        raise InputError(f"there is no demo {name!r}; there are {', '.join(SETS)}.")
+    with console.status("reading and encoding"):
+        data = SETS[name](language)
+    show.introduction(console, data)
+    query_bank, target_bank = joined(data.bank, data.dev)
+
+    show.heading(console, 1, "How fair is the search as it is?")
+    diagnosis = diagnose(queries=data.test.queries, targets=data.test.targets)
+    raw = quiet_evaluate(data.test, None, None, [method("none")])
+    show.hubs(console, data.test, diagnosis, raw["none"].top)
+
+    show.heading(console, 2, "Every method, its temperature chosen on dev, judged on test")
+    with console.status("trying temperatures on the dev part"):
+        choices = choose(data)
+    with console.status("fitting on bank and dev, judging on test"):
+        result = quiet_evaluate(data.test, query_bank, target_bank, [each.method for each in choices.values()])
+        upper = _transductive(data)
+    show.results(console, result, choices, upper)
+
+    show.heading(console, 3, "What to use")
+    chosen, why = verdict(choices)
+    console.print(f"  [bold]{chosen}[/bold]: {why}.")
+    kept = choices[chosen if chosen != "none" else "sn"].method
+    correction = fit(
+        kept,
+        targets=data.test.targets,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        ids=_ids(data.test.target_labels),
+    )
+    if chosen == "none":
+        console.print("  The steps below still show sn, so that you can see what it would do.")
+
+    show.heading(console, 4, "Before and after: as many losses as wins")
+    _examples(console, data, correction)
+    _ask(console, data, correction, words, interactive)
+
+    show.heading(console, 5, "Targets that were not there when the correction was fitted")
+    extension = _extend(console, data, correction)
+
+    summary = _summary(data, diagnosis.to_dict(), result, upper, choices, chosen, why, extension)
+    if output is not None:
+        show.heading(console, 6, "Kept for you, and what to try next")
+        _keep(console, data, correction, summary, output)
+    return summary
+
+
+def _transductive(data: DemoData) -> Evaluation:
+    """SN with the test queries as the bank, at the temperature that was best when dev was treated the same way."""
+    tried = variants("sn", temperatures(data))
+    on_dev = quiet_evaluate(data.dev, None, None, tried)
+    best = max(zip(on_dev, tried, strict=True), key=lambda pair: on_dev[pair[0]]["gmean"])[1]
+    return quiet_evaluate(data.test, None, None, [best])
+
+
+def _examples(console: Console, data: DemoData, correction: Correction) -> None:
+    part = data.test
+    before = _ranks(part.relevant, correction.search(part.queries, k=50, corrected=False).rows)
+    after = _ranks(part.relevant, correction.search(part.queries, k=50).rows)
+    better = np.flatnonzero((before > 1) & (after == 1))
+    worse = np.flatnonzero((before == 1) & (after > 1))
+    console.print(f"  First place won for {better.size} queries, lost for {worse.size}.")
+    spread_out = [part_of[:: max(1, part_of.size // EXAMPLES)][:EXAMPLES] for part_of in (better, worse)]
+    rows = np.concatenate(spread_out)
+    if rows.size:
+        _search(console, data, correction, part.queries[rows], [part.query_texts[i] for i in rows], part.relevant[rows])
+
+
+def _ask(console: Console, data: DemoData, correction: Correction, words: Sequence[str], interactive: bool) -> None:
+    if data.encode is None:
+        if words:
+            raise InputError(
+                "no text encoder is installed for this demo; install it with: pip install 'unhub[clipart]'"
+            )
+        return
+    if words:
+        _search(console, data, correction, data.encode(list(words)), words, [None] * len(words))
+    while interactive:
+        asked = console.input("  Your own words (empty line to go on): ").strip()
+        if not asked:
+            return
+        _search(console, data, correction, data.encode([asked]), [asked], [None])
+
+
+def _search(
+    console: Console,
+    data: DemoData,
+    correction: Correction,
+    queries: FloatArray,
+    texts: Sequence[str],
+    right: Sequence[int | None] | IntArray,
+) -> None:
+    raw = correction.search(queries, k=3, corrected=False)
+    fixed = correction.search(queries, k=3)
+    show.before_after(console, texts, data.test.target_labels, raw, fixed, list(right))
+
+
+def _extend(console: Console, data: DemoData, correction: Correction) -> dict[str, Any]:
+    """The unseen targets get their bias without a refit, and are found among the old ones."""
+    new = data.unseen
+    grown = correction.extended(new.targets, ids=_ids(new.target_labels, start=len(data.test.targets)))
+    gallery = np.concatenate((data.test.targets, new.targets))
+    hits = grown.search(new.queries, k=10, targets=gallery)
+    ranks = _ranks(new.relevant + len(data.test.targets), hits.rows)
+    found = int((ranks == 1).sum())
+    fitted = float(np.abs(correction.extend(data.test.targets) - correction.bias).max())
+    console.print(
+        f"  {len(new.targets)} unseen targets got their bias from the saved potentials, without a refit; "
+        f"{found} of {len(new.queries)} are then found first by name, among {len(gallery):,}."
+    )
+    console.print(f"  The same formula on the fitted targets gives their bias back to within {fitted:.0e}.")
+    return {"new": len(new.targets), "queries": len(new.queries), "found_first": found, "largest_gap": fitted}
+
+
+def _ranks(relevant: IntArray, rows: IntArray) -> IntArray:
+    """The place of the right row among the hits, one past the end when it is not there."""
+    match = rows == relevant[:, None]
+    ranks: IntArray = np.where(match.any(axis=1), match.argmax(axis=1) + 1, rows.shape[1] + 1)
+    return ranks
+
+
+def _ids(labels: Sequence[str], start: int = 0) -> list[str]:
+    return [f"{start + row:04d} {label}" for row, label in enumerate(labels)]
+
+
+def _summary(
+    data: DemoData,
+    diagnosis: dict[str, Any],
+    result: Evaluation,
+    upper: Evaluation,
+    choices: Mapping[str, Choice],
+    chosen: str,
+    why: str,
+    extension: dict[str, Any],
+) -> dict[str, Any]:
+    return {
+        "demo": data.name,
+        "title": data.title,
+        "notes": list(data.notes),
+        "diagnosis": diagnosis,
+        "dev": {
+            name: {"R@1": choice.dev["R@1"], "gmean": choice.dev["gmean"], "tau": choice.tau}
+            for name, choice in choices.items()
+        },
+        "test": result.to_dict(),
+        "transductive": upper.to_dict(),
+        "verdict": {"method": chosen, "why": why},
+        "extension": extension,
+    }
+
+
+def _keep(console: Console, data: DemoData, correction: Correction, summary: dict[str, Any], output: Path) -> None:
+    """The correction, the vectors and the numbers, as files that the commands below can be tried on."""
+    output.mkdir(parents=True, exist_ok=True)
+    bank, second = joined(data.bank, data.dev)
+    parts = {
+        "targets": data.test.targets,
+        "queries": data.test.queries,
+        "relevant": data.test.relevant,
+        "query_bank": bank,
+        "target_bank": second,
+        "new_targets": data.unseen.targets,
+    }
+    for name, array in parts.items():
+        with replace_file(output / f"{name}.npy") as temporary:
+            np.save(temporary, array)
+    for name, labels in (("targets", data.test.target_labels), ("new_targets", data.unseen.target_labels)):
+        start = 0 if name == "targets" else len(data.test.targets)
+        with replace_file(output / f"{name}.ids.txt") as temporary:
+            temporary.write_text("\n".join(_ids(labels, start)) + "\n", encoding="utf-8")
+    with replace_file(output / "results.json") as temporary:
+        temporary.write_text(json.dumps(summary, indent=2, ensure_ascii=False), encoding="utf-8")
+    correction.save(output / f"{data.name}.unhub")
+    here = escape(str(output))
+    console.print(f"  {here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
+    console.print("  On your own vectors it is the same three commands; these run as they stand:")
+    for command in (
+        f"unhub check --targets {here}/targets.npy --query-bank {here}/query_bank.npy",
+        f"unhub fit --targets {here}/targets.npy --query-bank {here}/query_bank.npy "
+        f"--target-bank {here}/target_bank.npy -o mine.unhub",
+        f"unhub evaluate --queries {here}/queries.npy --targets {here}/targets.npy --relevant {here}/relevant.npy "
+        f"--query-bank {here}/query_bank.npy --methods none,is,sn --tau auto",
+    ):
+        console.print(f"    {command}", soft_wrap=True)

@@ -1,0 +1,209 @@
+"""The same correction as a scikit-learn estimator; needs ``pip install 'unhub[sklearn]'``."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self, cast
+
+import numpy as np
+
+from unhub.api.correction import Correction
+from unhub.api.fit import additive, fit
+from unhub.api.problem import check_needs, from_vectors
+from unhub.api.sources import Metric, Reader
+from unhub.api.temperature import settle_temperature
+from unhub.banks import MaskedBank
+from unhub.banks.embedding import vectors
+from unhub.core.augmentation import augment_targets
+from unhub.core.fingerprint import row_digests
+from unhub.core.parameters import Temperature
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.optional import require
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.methods import AdditiveMethod, HyperParameters, Method, settings
+from unhub.methods import method as method_by_name
+from unhub.metrics import Relevance
+
+require("sklearn", extra="sklearn")
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+
+class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Neighbours by score + bias: ``unhub.fit`` as an estimator.
+
+    ``fit`` takes the gallery, ``transform`` takes targets, ``kneighbors`` and ``score`` take queries.
+
+    method: a name of ``unhub.ADDITIVE``, or an object such as ``unhub.methods.SN(tau=0.02)``.
+    tau: "auto" follows the spread of the bank's scores; an object keeps its own tau unless a number is given here.
+    iterations, tol, strength, k, alpha: hyper-parameters of the method; None leaves each to the method.
+    query_bank: (bank, dim), past queries embedded as the gallery is: an array or a path. None: the gallery is its own
+    bank, each target asked for by all the others and never by itself, since the perfect score of a vector with itself
+    would drown every other. That suits search within one kind of item (image to image), not across two (text to image).
+    target_bank: (bank, dim), other targets, which dbsn and dualis need.
+    metric, normalize, memory: as in ``unhub.fit``, except that rows are scaled to unit length unless normalize=False.
+    n_neighbors: how many neighbours ``kneighbors`` gives when it is not told.
+
+    Fitted: ``correction_`` (all that ``unhub.Correction`` can do), ``bias_`` and ``hubness_`` (gallery,),
+    ``n_features_in_``.
+
+    >>> gallery = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> corrector = HubnessCorrector("is", query_bank=[[0.9, 0.5], [0.8, 0.5], [0.3, 0.8]]).fit(gallery)
+    >>> corrector.kneighbors([[0.97, 0.25]], n_neighbors=1, return_distance=False).tolist()
+    [[0]]
+    """
+
+    def __init__(
+        self,
+        method: str | Method = "sn",
+        *,
+        tau: Temperature | None = "auto",
+        iterations: int | None = None,
+        tol: float | None = None,
+        strength: float | None = None,
+        k: int | None = None,
+        alpha: float | None = None,
+        query_bank: Any = None,
+        target_bank: Any = None,
+        metric: Metric = "cosine",
+        normalize: bool = True,
+        memory: str | int | None = None,
+        n_neighbors: int = 10,
+    ) -> None:
+        self.method = method
+        self.tau = tau
+        self.iterations = iterations
+        self.tol = tol
+        self.strength = strength
+        self.k = k
+        self.alpha = alpha
+        self.query_bank = query_bank
+        self.target_bank = target_bank
+        self.metric = metric
+        self.normalize = normalize
+        self.memory = memory
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Estimates the bias of the gallery X (gallery, dim); y is not looked at."""
+        gallery = validate_data(self, X, dtype=np.float32, ensure_min_samples=1 if self.query_bank is not None else 2)
+        self.correction_ = self._correction(gallery)
+        self.bias_ = self.correction_.bias
+        self.hubness_ = self.correction_.hubness
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """[t; bias] of targets X: (targets, dim + 1) float32, for any inner-product index.
+
+        A row of the fitted gallery gets its fitted bias, any other row its exact bias without a refit. Queries are not
+        targets: ``correction_.augment_queries`` gives their [q; 1].
+        """
+        check_is_fitted(self)
+        targets = validate_data(self, X, dtype=np.float32, reset=False)
+        reader = self.correction_.reader
+        rows = reader.vectors(targets, "X")
+        unit = vectors(rows, 0, len(rows), normalize=reader.normalize and reader.metric == "cosine")
+        return augment_targets(unit, self._bias_of(targets))
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> tuple[FloatArray, IntArray] | IntArray:
+        """The nearest gallery rows of queries X, nearest first: distances and indices, (query, n_neighbors) each.
+
+        The distance is 1 - (score + bias), because scikit-learn has the smaller one nearer: the only place in unhub
+        where a sign is turned. It orders neighbours, and may be negative; equal ones go to the lower index.
+        """
+        check_is_fitted(self)
+        queries = validate_data(self, X, dtype=np.float32, reset=False)
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        if wanted > self.bias_.size:
+            raise InputError(
+                f"n_neighbors is {wanted} but the gallery has {self.bias_.size:,} targets; ask for no more than that."
+            )
+        hits = self.correction_.search(queries, k=wanted)
+        return (1.0 - hits.scores, hits.rows) if return_distance else hits.rows
+
+    def score(self, X: Any, y: Any) -> float:
+        """R@1, between 0 and 1: the share of queries X whose first neighbour is their target, row y of the gallery."""
+        found = np.asarray(self.kneighbors(X, n_neighbors=1, return_distance=False))
+        right = Relevance.from_index(y, gallery=self.bias_.size, queries=len(found)).targets
+        return float(np.mean(found[:, 0] == right))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_features_in_) + 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    def _correction(self, gallery: FloatArray) -> Correction:
+        if self.query_bank is None:
+            reader = Reader(self.metric, self.normalize, self.memory)
+            return fit_on_itself(self._method(), gallery, self.target_bank, reader)
+        return fit(
+            self._method(),
+            targets=gallery,
+            query_bank=self.query_bank,
+            target_bank=self.target_bank,
+            metric=self.metric,
+            normalize=self.normalize,
+            memory=self.memory,
+        )
+
+    def _method(self) -> AdditiveMethod:
+        names = ("tau", "iterations", "tol", "strength", "k", "alpha")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.tau == "auto":
+            del given["tau"]
+        chosen = method_by_name(self.method, cast(HyperParameters, given))
+        if self.tau == "auto" and isinstance(self.method, str):
+            follow = {name: "auto" for name in settings(chosen) if name in ("tau", "tau1", "tau2")}
+            chosen = method_by_name(chosen, cast(HyperParameters, follow))
+        return additive(chosen)
+
+    def _bias_of(self, targets: FloatArray) -> FloatArray:
+        """The fitted bias of rows that are in the gallery, the extended one of all others."""
+        fitted = self.correction_.digests
+        assert fitted is not None, "a correction fitted on vectors knows them"
+        asked, order = row_digests(targets), np.argsort(fitted, kind="stable")
+        place = order[np.searchsorted(fitted, asked, sorter=order).clip(max=fitted.size - 1)]
+        known = fitted[place] == asked
+        bias = np.where(known, self.bias_[place], np.float32(0))
+        if not known.all():
+            bias[~known] = self.correction_.extend(targets[~known])
+        return bias
+
+
+def fit_on_itself(method: AdditiveMethod, gallery: FloatArray, target_bank: Any, reader: Reader) -> Correction:
+    """The correction of a gallery that is its own bank, every item silent about itself."""
+    rows = reader.vectors(gallery, "targets")
+    problem = from_vectors(reader, rows, rows, target_bank)
+    banks = replace(problem.banks, queries=MaskedBank(problem.banks.queries))
+    check_needs(method, banks)
+    others = len(rows) - 1
+    if settings(method).get("k", 0) > others:
+        method = additive(method_by_name(method, {"k": others}))
+    settled = settle_temperature(method, banks.queries, given=True)
+    for sentence in settled.warnings:
+        warnings.warn(sentence, UnhubWarning, stacklevel=4)
+    estimator = additive(settled.method)
+    bias = estimator.estimate(banks)
+    return Correction(
+        method=estimator,
+        bias=(estimator.strength * bias.values).astype(np.float32),
+        status=bias.status,
+        iterations=bias.iterations,
+        marginal_error=bias.marginal_error,
+        offset=bias.offset,
+        potentials=bias.potentials,
+        digests=row_digests(rows),
+        targets=rows,
+        query_bank=rows,
+        target_bank=problem.target_bank if "targets" in estimator.needs else None,
+        reader=reader,
+        warnings=settled.warnings,
+    )

@@ -1,0 +1,204 @@
+"""fit: what comes back, in every form the input may have, and what is refused."""
+
+import numpy as np
+import pytest
+
+import unhub
+from unhub import InputError, UnhubWarning
+from unhub.banks import EmbeddingBank
+
+pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
+
+
+@pytest.fixture
+def problem(rng, unit_rows):
+    return {"targets": unit_rows(40, 16), "query_bank": unit_rows(60, 16)}
+
+
+@pytest.mark.parametrize("name", unhub.ADDITIVE)
+def test_embeddings_and_scores_agree(name, problem, unit_rows):
+    T, B = problem["targets"], problem["query_bank"]
+    second = unit_rows(25, 16)
+    by_vectors = unhub.fit(name, **problem, target_bank=second)
+    by_scores = unhub.fit(name, scores=B @ T.T, cross_bank_scores=B @ second.T, target_bank_scores=second @ T.T)
+    assert np.abs(by_vectors.bias - by_scores.bias).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", unhub.ADDITIVE)
+def test_extend_gives_fitted_targets_their_bias(name, problem, unit_rows):
+    correction = unhub.fit(name, **problem, target_bank=unit_rows(25, 16), strength=0.7)
+    assert np.abs(correction.extend(problem["targets"]) - correction.bias).max() < 1e-6
+
+
+@pytest.mark.parametrize("name", unhub.ADDITIVE)
+def test_extend_from_scores_agrees_with_extend_from_vectors(name, problem, unit_rows):
+    second, new = unit_rows(25, 16), unit_rows(5, 16)
+    T, B = problem["targets"], problem["query_bank"]
+    by_vectors = unhub.fit(name, **problem, target_bank=second).extend(new)
+    by_scores = unhub.fit(
+        name, scores=B @ T.T, cross_bank_scores=B @ second.T, target_bank_scores=second @ T.T
+    ).extend(scores=B @ new.T, target_bank_scores=second @ new.T)
+    assert np.abs(by_vectors - by_scores).max() < 1e-6
+
+
+def test_strength_scales_the_bias(problem):
+    whole, half = unhub.fit("sn", **problem), unhub.fit("sn", **problem, strength=0.5)
+    assert np.allclose(half.bias, 0.5 * whole.bias, atol=1e-7)
+
+
+def test_memory_changes_blocks_and_not_the_bias(problem):
+    whole = unhub.fit("sn", **problem).bias
+    for memory in ("1kB", "20kB", "1MB"):
+        assert np.abs(unhub.fit("sn", **problem, memory=memory).bias - whole).max() < 1e-6
+
+
+def test_no_read_forms_the_whole_matrix(problem, monkeypatch):
+    largest = []
+    read = EmbeddingBank.read
+
+    def watched(self, start, stop):
+        largest.append(stop - start)
+        return read(self, start, stop)
+
+    monkeypatch.setattr(EmbeddingBank, "read", watched)
+    unhub.fit("dbsn", **problem, target_bank=problem["targets"], memory="50kB")
+    assert max(largest) < len(problem["query_bank"])
+
+
+def test_tau_auto_is_a_third_of_the_spread(problem):
+    scores = problem["query_bank"] @ problem["targets"].T
+    assert unhub.fit("sn", **problem, tau="auto").settings["tau"] == pytest.approx(scores.std() / 3, rel=0.02)
+
+
+def test_a_prior_moves_the_targets_it_favours(problem):
+    prior = np.ones(40)
+    prior[3] = 20
+    plain, favoured = unhub.fit("sn", **problem, tau=0.1), unhub.fit("sn", **problem, tau=0.1, target_prior=prior)
+    assert favoured.bias[3] - plain.bias[3] > 0.1
+
+
+def test_a_weight_of_two_is_a_query_that_came_twice(problem):
+    weight = np.ones(60)
+    weight[:10] = 2
+    twice = np.concatenate((problem["query_bank"], problem["query_bank"][:10]))
+    for name in ("is", "sn", "dn"):
+        weighted = unhub.fit(name, **problem, query_weight=weight)
+        repeated = unhub.fit(name, targets=problem["targets"], query_bank=twice)
+        assert np.abs(weighted.bias - repeated.bias).max() < 2e-6
+
+
+def test_tol_runs_on_to_convergence_and_iterations_bound_it(problem):
+    converged = unhub.fit("sn", **problem, tau=0.1, tol=1e-6)
+    assert converged.status == "converged"
+    assert converged.marginal_error <= 1e-6
+    stopped = unhub.fit("sn", **problem, tau=0.1, tol=1e-12, iterations=3)
+    assert (stopped.status, stopped.iterations) == ("iterations reached", 3)
+
+
+def test_progress_is_told(problem):
+    told = []
+    unhub.fit("sn", **problem, progress=lambda name, done, total: told.append((name, done, total)))
+    assert told[-1] == ("sn", 60 * 11, 60 * 11)
+
+
+def test_torch_tensors_and_half_precision(problem):
+    torch = pytest.importorskip("torch")
+    expected = unhub.fit("sn", **problem).bias
+    tensors = {name: torch.from_numpy(rows) for name, rows in problem.items()}
+    assert (unhub.fit("sn", **tensors).bias == expected).all()
+    halves = {name: rows.astype(np.float16) for name, rows in problem.items()}
+    assert np.abs(unhub.fit("sn", **halves).bias - expected).max() < 2e-3
+
+
+def test_a_temperature_that_does_not_suit_the_scores_is_told(problem):
+    with pytest.warns(UnhubWarning, match=r"tau = 0.001 of sn is sharp .* tau='auto' would use 0.0\d"):
+        unhub.fit("sn", **problem, tau=0.001)
+    with pytest.warns(UnhubWarning, match="soft"):
+        unhub.fit("is", **problem, tau=5.0)
+
+
+REFUSED = {
+    "nan": (lambda p: p["targets"].__setitem__((3, 2), np.nan), r"targets has NaN or infinite values in 1 row \(row 3\)"),
+    "zero": (lambda p: p["targets"].__setitem__(5, 0), r"targets has 1 zero vector \(row 5\); a zero vector is similar to"),
+    "long": (lambda p: p["query_bank"].__imul__(3), r"query_bank is not of unit length \(row lengths run from 3 to 3\).*"
+             r"normalize=True \(--normalize\).*metric='ip' \(--metric ip\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_vectors_that_cannot_be_used_are_refused(case, problem):
+    spoil, sentence = REFUSED[case]
+    spoil(problem)
+    with pytest.raises(InputError, match=sentence):
+        unhub.fit("sn", **problem)
+
+
+def test_float16_infinities_are_explained(problem):
+    problem["targets"] = problem["targets"].astype(np.float16)
+    problem["targets"][7, 1] = np.inf
+    with pytest.raises(InputError, match=r"row 7\); float16 ends at 65504"):
+        unhub.fit("sn", **problem)
+
+
+def test_dimensions_must_agree(problem, unit_rows):
+    with pytest.raises(InputError, match="query_bank has dimension 8 but targets has 16; embed both with the same"):
+        unhub.fit("sn", targets=problem["targets"], query_bank=unit_rows(60, 8))
+
+
+def test_an_empty_bank_is_refused(problem):
+    with pytest.raises(InputError, match=r"query_bank .*0"):
+        unhub.fit("sn", targets=problem["targets"], query_bank=np.empty((0, 16), dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"tau": 0.0}, "tau is 0.0, but a temperature is a positive number"),
+        ({"tau": -1}, "tau is -1, but a temperature is a positive number"),
+        ({"tau": float("nan")}, "temperature is a positive number"),
+        ({"tau": "cold"}, 'pass tau="auto"'),
+        ({"tau": 1e-9}, "tau = 1e-09 is too small: float32 scores"),
+        ({"iterations": 0}, "iterations is 0; give a whole number of at least 1"),
+        ({"tol": 0.0}, "tol is 0.0; give a number above 0"),
+        ({"strength": -1.0}, "strength is -1.0; give a number of at least 0"),
+        ({"k": 3}, "sn has no hyper-parameter 'k'; it has tau, iterations, tol, strength"),
+        ({"metric": "l2"}, "metric is 'l2'; use 'cosine' or 'ip'"),
+        ({"memory": "lots"}, "memory is 'lots'; give a positive size"),
+        ({"query_weight": np.ones(3)}, r"query_weight has shape \(3,\) but there are 60 bank queries"),
+        ({"target_prior": np.zeros(40)}, "target_prior must be positive and finite; it is not at rows 0, 1"),
+        ({"ids": ["a", "b"]}, "targets has 40 rows but there are 2 ids"),
+        ({"ids": ["a"] * 40}, "targets has ids that are not unique"),
+        ({"scores": np.eye(3)}, "targets and scores came together"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_refused(given, sentence, problem):
+    with pytest.raises(InputError, match=sentence):
+        unhub.fit("sn", **problem, **given)
+
+
+def test_missing_parts_are_named(problem):
+    with pytest.raises(InputError, match="query_bank is missing; give embeddings of past queries"):
+        unhub.fit("sn", targets=problem["targets"])
+    with pytest.raises(InputError, match="dbsn needs a target bank: pass target_bank"):
+        unhub.fit("dbsn", **problem)
+    with pytest.raises(InputError, match="dualis needs a target bank"):
+        unhub.fit("dualis", **problem)
+
+
+def test_methods_that_are_no_bias_say_so(problem):
+    for name in sorted(set(unhub.METHODS) - set(unhub.ADDITIVE)):
+        with pytest.raises(InputError, match=f"{name} is not a bias .* Methods that are a bias: none, is, dualis, sn"):
+            unhub.fit(name, **problem)
+
+
+def test_a_typo_lists_what_exists(problem):
+    with pytest.raises(InputError, match=r"there is no method 'dbns'; there are none, is, .* Did you mean 'dbsn'\?"):
+        unhub.fit("dbns", **problem)
+
+
+def test_logits_are_recognised(problem):
+    scores = 100 * problem["query_bank"] @ problem["targets"].T
+    with pytest.raises(InputError, match="look like logits, not cosines; the default tau = 0.01 of sn"):
+        unhub.fit("sn", scores=scores)
+    assert np.isfinite(unhub.fit("sn", scores=scores, tau="auto").bias).all()
+    assert np.isfinite(unhub.fit("sn", scores=scores, tau=1.0).bias).all()

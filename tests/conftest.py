@@ -1,0 +1,30 @@
+"""What every test may ask for: where the real data stands, and how hard hypothesis looks."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "unhub", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("unhub")
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """A function from a name to its path in the shared data; the test is skipped, aloud, where the file is not.
+
+    The data stands beside the project, in ../shared/data, or in $UNHUB_SHARED/data.
+    """
+    beside = Path(__file__).parents[2] / "shared"
+    folder = Path(os.environ.get("UNHUB_SHARED", beside)) / "data"
+
+    def find(name):
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"real data not found: {path} (set UNHUB_SHARED to the folder that holds data/)")
+        return path
+
+    return find

@@ -1,0 +1,59 @@
+"""The public names of the design, one line after the other."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhub
+
+ROOT = Path(__file__).parents[2]
+
+
+def unit(rng, rows, dim=16):
+    x = rng.standard_normal((rows, dim)).astype(np.float32)
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+@pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
+def test_the_lines_of_the_design_run(tmp_path, rng):
+    T, Bq, Bt, Q = unit(rng, 30), unit(rng, 50), unit(rng, 20), unit(rng, 7)
+    correction = unhub.fit("dbsn", targets=T, query_bank=Bq, target_bank=Bt)
+    assert correction.bias.shape == correction.hubness.shape == (30,)
+    assert correction.bias.dtype == np.float32
+    assert abs(correction.bias.mean()) < 1e-6
+    assert correction.status == "iterations reached"
+    assert correction.marginal_error >= 0
+    hits = correction.search(Q, k=10)
+    assert hits.ids.shape == hits.scores.shape == (7, 10)
+    assert correction.extend(unit(rng, 3)).shape == (3,)
+    assert correction.augment(T).shape == (30, 17)
+    assert correction.augment_queries(Q).shape == (7, 17)
+    correction.save(tmp_path / "fashion.unhub")
+    assert (unhub.load(tmp_path / "fashion.unhub").bias == correction.bias).all()
+
+    S_bt, S = Bq @ T.T, unit(rng, 30) @ T.T
+    gt = np.arange(30)
+    assert unhub.fit("sn", scores=S_bt).bias.shape == (30,)
+    assert unhub.normalize("otn", scores=S).shape == S.shape
+    result = unhub.evaluate(scores=S, relevant=gt, methods=["none", "is", "sn"])
+    assert 0 <= result["sn"]["R@1"] <= 100
+    for text in (result.table(), result.to_latex(), result.to_json()):
+        assert "R@1" in text
+    everything = unhub.evaluate(
+        queries=unit(rng, 30), targets=T, relevant=gt, query_bank=Bq, target_bank=Bt, methods=unhub.METHODS
+    )
+    assert set(everything) == set(unhub.METHODS)
+    assert everything["sn"].settings["tau"] == unhub.methods.SN().tau
+    assert unhub.fit(unhub.methods.SN(tau=0.02), scores=S_bt).settings["tau"] == 0.02
+
+
+def test_one_version_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == unhub.__version__
+
+
+def test_all_extras_are_in_all():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras["all"] == [f"unhub[{','.join(name for name in extras if name != 'all')}]"]
