@@ -126,9 +126,7 @@ def with_own_titles(drawings: Sequence[Drawing]) -> list[Drawing]:
     for d in drawings:
         name = name_from_file(d.path)
         shared = titles[d.title.lower()] >= SERIES and words(d.title) not in words(name)
-        if (not words(d.title) or d.title.lower().startswith("clipart by") or shared) and len(
-            words(name)
-        ) > 2:
+        if (not words(d.title) or d.title.lower().startswith("clipart by") or shared) and len(words(name)) > 2:
             d = replace(d, title=name, series=d.title)
         if descriptions[d.description.lower()] >= SERIES - 1 or words(d.description) in words(d.title):
             d = replace(d, description="")
@@ -206,9 +204,7 @@ def load_network() -> Any:
 
     def fold(module: Any, convolution: str, norm: str) -> None:
         if hasattr(module, convolution):
-            setattr(
-                module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm))
-            )
+            setattr(module, convolution, fuse_conv_bn_eval(getattr(module, convolution), getattr(module, norm)))
             setattr(module, norm, torch.nn.Identity())
 
     fold(net, "_conv_stem", "_bn0")
@@ -438,18 +434,14 @@ def write_pictures(target: Path, pictures: Iterable[tuple[str, bytes]]) -> None:
             archive.writestr(zipfile.ZipInfo(name), content)
 
 
-def write(
-    out: Path, drawings: Sequence[Drawing], part: NDArray[np.str_], queries: Array, targets: Array
-) -> None:
+def write(out: Path, drawings: Sequence[Drawing], part: NDArray[np.str_], queries: Array, targets: Array) -> None:
     """The arrays and the texts of the parts that ship."""
     arrays, texts = {}, {}
     for name in ("test", "dev", "bank", "unseen"):
         rows = np.flatnonzero(part == name)
         arrays[f"{name}_queries"] = queries[rows].astype(np.float16)
         arrays[f"{name}_targets"] = targets[rows].astype(np.float16)
-        texts[name] = [
-            {"text": text_of(d), "title": d.title, "path": d.path} for d in (drawings[row] for row in rows)
-        ]
+        texts[name] = [{"text": text_of(d), "title": d.title, "path": d.path} for d in (drawings[row] for row in rows)]
     np.savez_compressed(out / "clipart.npz", **arrays)
     (out / "clipart.json").write_text(json.dumps(texts, ensure_ascii=False, indent=0) + "\n", "utf-8")
 
@@ -482,9 +474,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--openclipart", type=Path, required=True, help="folder with png/ and svg/")
     default = Path(__file__).parents[1] / "src/unhub/demo/data"
-    parser.add_argument(
-        "--out", type=Path, default=default, help="folder to write to (default: the package's data)"
-    )
+    parser.add_argument("--out", type=Path, default=default, help="folder to write to (default: the package's data)")
     parser.add_argument("--cache", type=Path, help="folder that keeps image features between runs")
     arguments = parser.parse_args()
     for folder in filter(None, (arguments.out, arguments.cache)):

@@ -182,14 +182,14 @@ def test_the_callers_arrays_stay_as_they_are(scores, vectors):
     [
         ({"relevant": np.arange(80) % 40 + 1}, "looks 1-based"),
         ({"relevant": np.arange(12)}, "12"),
-        ({"relevant": np.arange(40)}, "looks transposed: swap queries and targets"),
+        ({"relevant": np.arange(40)}, "looks transposed: pass scores.T, or swap queries and targets"),
         ({"direction": "up"}, "direction is 'up'; use 'forward', 'reverse' or 'both'"),
         ({"ties": "kind"}, "kind"),
         ({"group_targets": "mean"}, "group_targets is 'mean'; use 'max'"),
         ({"methods": []}, "methods is empty; name at least one of"),
         ({"methods": ["none"], "tau": 0.1}, "no method of none has the hyper-parameter 'tau'"),
         ({"resamples": 0}, "resamples is 0"),
-        ({"scores": np.eye(3)}, "scores and embeddings came together"),
+        ({"scores": np.eye(3)}, "scores and queries came together"),
         ({"queries": None}, "queries is missing; give queries and targets"),
     ],
 )

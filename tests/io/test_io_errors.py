@@ -146,12 +146,12 @@ def test_pickles_are_never_opened(refused, tmp_path):
 def test_several_matrices(refused, tmp_path):
     np.savez(tmp_path / "x.npz", text=np.zeros((5, 3)), image=np.zeros((7, 3)), names=np.array(["a"]))
     assert refused("x.npz") == (
-        "targets: x.npz holds 2 of 2-D arrays of numbers: text (5, 3), image (7, 3); "
+        "targets: x.npz holds several matrices of numbers: text (5, 3), image (7, 3); "
         "name one, for instance x.npz::text."
     )
     np.save(tmp_path / "x.npy", np.zeros((2, 500, 512), np.int8))
     assert refused("x.npy") == (
-        "targets: x.npy holds 2 of 2-D arrays of numbers: 0 (500, 512), 1 (500, 512); name one, for instance x.npy::0."
+        "targets: x.npy holds several matrices of numbers: 0 (500, 512), 1 (500, 512); name one, for instance x.npy::0."
     )
     np.savez(tmp_path / "y.npz", **{f"a{part}": np.eye(2) for part in range(12)})
     assert "a9 (2, 2) and 2 more; name one" in refused("y.npz")
@@ -159,9 +159,9 @@ def test_several_matrices(refused, tmp_path):
 
 def test_no_matrix(refused, tmp_path):
     np.savez(tmp_path / "x.npz", text=np.zeros(5), names=np.array(["a"]))
-    assert refused("x.npz") == ("targets: x.npz holds none of 2-D arrays of numbers; it has: text (5,), names (1,).")
+    assert refused("x.npz") == ("targets: x.npz holds no matrices of numbers; it has: text (5,), names (1,).")
     np.savez(tmp_path / "y.npz")
-    assert refused("y.npz") == "targets: y.npz holds no arrays; write 2-D arrays of numbers into it."
+    assert refused("y.npz") == "targets: y.npz holds no arrays; write matrices of numbers into it."
 
 
 def test_key_not_found(refused, tmp_path):
@@ -249,7 +249,7 @@ def test_lengths_that_only_agree_on_average_are_found_when_they_are_read(sentenc
 def test_a_table_without_vectors(refused, tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "x.parquet")
-    assert refused("x.parquet") == ("targets: x.parquet holds none of 2-D arrays of numbers; it has: a (2,), b (2,).")
+    assert refused("x.parquet") == ("targets: x.parquet holds no matrices of numbers; it has: a (2,), b (2,).")
 
 
 def test_the_first_feather_version(refused, tmp_path):

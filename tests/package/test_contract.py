@@ -57,3 +57,11 @@ def test_one_version_everywhere():
 def test_all_extras_are_in_all():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert extras["all"] == [f"unhub[{','.join(name for name in extras if name != 'all')}]"]
+
+
+def test_every_public_name_is_there_and_no_other():
+    for name in unhub.__all__:
+        assert getattr(unhub, name) is not None
+    assert dir(unhub) == sorted(unhub.__all__)
+    with pytest.raises(AttributeError, match="module 'unhub' has no attribute 'fitt'; it has ADDITIVE"):
+        _ = unhub.fitt

@@ -163,6 +163,31 @@ def test_many_neighbours_of_three_thousand_queries():
     agree(unhub.fit("dn", scores=s), literal.distribution_normalisation(s))
 
 
+@pytest.mark.parametrize("tau", [1e-4, 1e-3, 0.01, 1.0])
+def test_targets_and_queries_far_from_all_others(tau):
+    """exp(s / tau) of the loneliest target is zero in any precision; its bias is a plain number all the same."""
+    s, s_bb, _ = problem(60, 45, extra=20)
+    s[:, 7] -= 1.1
+    s[:, 8] += 0.7
+    s[3, :] -= 0.9
+    s[11, 13] = 1.0
+    s_bb[3, :] -= 0.9
+    agree(unhub.fit("is", scores=s, tau=tau), literal.inverted_softmax(s, tau))
+    agree(unhub.fit("sn", scores=s, tau=tau), literal.sinkhorn_normalisation(s, tau))
+    agree(
+        unhub.fit("dbsn", scores=s, cross_bank_scores=s_bb, tau=tau),
+        literal.dual_bank_sinkhorn_normalisation(s, s_bb, tau),
+    )
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64])
+def test_scores_of_other_precision(kind):
+    """Half precision is read as it is and computed in float32; double precision stays double."""
+    s = problem(60, 45)[0].astype(kind)
+    agree(unhub.fit("is", scores=s), literal.inverted_softmax(s, 0.02))
+    agree(unhub.fit("sn", scores=s), literal.sinkhorn_normalisation(s, 0.01))
+
+
 @pytest.mark.parametrize("tau", [0.001, 0.01, 1.0])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 7), (40, 25), (300, 200)])
 def test_marginals_other_than_uniform(rows, columns, tau):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from unhub.api.problem import Problem, from_scores, from_vectors
+from unhub.api.problem import from_scores, from_vectors
 from unhub.api.sources import Reader, column_ids, same_rows
 from unhub.banks import Bank, Banks, MaskedBank
 from unhub.core.checks import overlapping_rows
@@ -28,96 +29,126 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class TestVectors:
-    """The embeddings of a trial, in one direction."""
+class Terms:
+    """What a trial allows and what it weighs."""
 
-    queries: Rows
-    targets: Rows
-    query_bank: Rows | None
-    target_bank: Rows | None
+    allow_overlap: bool = False
+    ignore_self: bool = False
+    query_weight: Any = None
+    target_prior: Any = None
 
-    def reversed(self) -> TestVectors:
-        """The other direction: targets ask, queries are found, and the banks change places."""
-        return TestVectors(
-            replace(self.targets, name="targets as queries"),
-            replace(self.queries, name="queries as targets"),
-            self.target_bank,
-            self.query_bank,
-        )
+    def marginals(self, reverse: bool) -> dict[str, Any]:
+        """Weights of the bank and prior of the gallery; they belong to one direction."""
+        given = {"query_weight": self.query_weight, "target_prior": self.target_prior}
+        if reverse and any(value is not None for value in given.values()):
+            raise InputError("query_weight and target_prior belong to the forward direction; evaluate one at a time.")
+        return given
 
-
-def open_vectors(
-    reader: Reader, queries: Any, targets: Any, query_bank: Any, target_bank: Any, ids: tuple[Any, Any]
-) -> TestVectors:
-    """Embeddings of both sides and of both banks, opened and checked."""
-    gallery = reader.vectors(targets, "targets", ids=ids[1])
-    asked = reader.vectors(queries, "queries", ids=ids[0], like=gallery)
-    bank = None if query_bank is None else reader.vectors(query_bank, "query_bank", like=gallery)
-    second = None if target_bank is None else reader.vectors(target_bank, "target_bank", like=gallery)
-    return TestVectors(asked, gallery, bank, second)
+    def trial(self, test: Bank, relevance: Relevance, banks: Banks, *, own_bank: bool) -> Trial:
+        """The trial; where the test queries are the bank, a query does not speak for itself if so agreed."""
+        if own_bank:
+            banks = replace(banks, queries=MaskedBank(test) if self.ignore_self else test)
+        return Trial(test, relevance, banks, transductive=own_bank, masked=self.ignore_self)
 
 
-def vector_trial(
-    reader: Reader,
-    vectors: TestVectors,
-    relevance: Relevance,
-    *,
-    allow_overlap: bool,
-    ignore_self: bool,
-    marginals: dict[str, Any],
-) -> Trial:
-    """The trial of embeddings; test scores are computed once, and are the bank when there is no other."""
-    test = reader.products(vectors.queries, vectors.targets, keep=0.5)
-    bank = vectors.query_bank
-    if bank is not None and not allow_overlap:
-        refuse_overlap(vectors.queries, bank, "query_bank")
-    problem = from_vectors(reader, vectors.targets, bank or vectors.queries, vectors.target_bank, **marginals)
-    if bank is not None:
-        return Trial(test, relevance, problem.banks, transductive=False, masked=ignore_self)
-    own = replace(problem.banks, queries=_own_bank(test, ignore_self))
-    return Trial(test, relevance, own, transductive=True, masked=ignore_self)
+class Side(Protocol):
+    """Opened input that can be tried in either direction."""
+
+    def trial(self, *, reverse: bool) -> Trial:
+        """The trial of one direction."""
 
 
-def score_trial(
-    reader: Reader,
-    scores: Rows,
-    relevance: Relevance,
-    *,
-    query_bank_scores: Any,
-    cross_bank_scores: Any,
-    target_bank_scores: Any,
-    allow_overlap: bool,
-    ignore_self: bool,
-    marginals: dict[str, Any],
-) -> Trial:
-    """The trial of matrices: S, and S_bt, S_bb, S_tt where there are any."""
-    test = reader.matrix(scores)
-    bank = scores
-    if query_bank_scores is not None:
-        bank = reader.scores(query_bank_scores, "query_bank_scores")
-        same_rows(bank, "query_bank_scores", scores, "scores", axis=(1, 1))
-        if not allow_overlap:
-            refuse_overlap(scores, bank, "query_bank_scores")
-    problem: Problem = from_scores(reader, bank, cross_bank_scores, target_bank_scores, **marginals)
-    if query_bank_scores is not None:
-        return Trial(test, relevance, problem.banks, transductive=False, masked=ignore_self)
-    own = replace(problem.banks, queries=_own_bank(test, ignore_self))
-    return Trial(test, relevance, own, transductive=True, masked=ignore_self)
+@dataclass(frozen=True)
+class VectorSide:
+    """Embeddings of both sides and of both banks."""
 
+    reader: Reader
+    vectors: Mapping[str, Rows | None]
+    relevance: Relevance
+    terms: Terms
 
-def relevance_of(relevant: Any, queries: Rows | None, targets: Rows | None, scores: Rows | None, ids: Any) -> Relevance:
-    """What is right for each query, checked against the sizes of the trial."""
-    if scores is not None:
-        shape = scores.shape
-        query_ids = column_ids(ids[0], shape[0], "scores")
-        target_ids = column_ids(ids[1], shape[1], "scores")
-    else:
+    def trial(self, *, reverse: bool) -> Trial:
+        """Test scores are computed once; in reverse, targets ask and the banks change places."""
+        names = ("targets", "queries", "target_bank", "query_bank")
+        straight = ("queries", "targets", "query_bank", "target_bank")
+        queries, targets, bank, second = (self.vectors[name] for name in (names if reverse else straight))
         assert queries is not None
         assert targets is not None
-        shape = queries.shape[0], targets.shape[0]
-        query_ids, target_ids = queries.ids, targets.ids
-    _refuse_transposed(relevant, shape, "scores" if scores is not None else "queries")
-    return read_relevance(relevant, queries=shape[0], targets=shape[1], query_ids=query_ids, target_ids=target_ids)
+        if bank is not None and not self.terms.allow_overlap:
+            refuse_overlap(queries, bank, bank.name)
+        marginals = self.terms.marginals(reverse)
+        problem = from_vectors(self.reader, targets, queries if bank is None else bank, second, **marginals)
+        test = self.reader.products(queries, targets, keep=0.5)
+        relevance = self.relevance.reverse() if reverse else self.relevance
+        return self.terms.trial(test, relevance, problem.banks, own_bank=bank is None)
+
+
+@dataclass(frozen=True)
+class ScoreSide:
+    """Matrices: S, and S_bt, S_bb, S_tt where there are any."""
+
+    reader: Reader
+    scores: Rows
+    banks: Mapping[str, Any]
+    relevance: Relevance
+    terms: Terms
+
+    def trial(self, *, reverse: bool) -> Trial:
+        """The matrix as it is, or turned; bank matrices hold one direction only."""
+        if reverse:
+            if any(part is not None for part in self.banks.values()):
+                raise InputError(
+                    "the reverse direction with a bank needs embeddings (queries, targets, query_bank, target_bank); "
+                    "bank matrices hold one direction only."
+                )
+            turned = Rows(np.asarray(self.scores[0 : self.scores.shape[0]]).T, name="scores")
+            return self._trial(turned, self.relevance.reverse(), self.terms.marginals(reverse))
+        return self._trial(self.scores, self.relevance, self.terms.marginals(reverse))
+
+    def _trial(self, scores: Rows, relevance: Relevance, marginals: dict[str, Any]) -> Trial:
+        given = self.banks["query_bank_scores"]
+        bank = scores
+        if given is not None:
+            bank = self.reader.scores(given, "query_bank_scores")
+            same_rows(bank, "query_bank_scores", scores, "scores", axis=(1, 1))
+            if not self.terms.allow_overlap:
+                refuse_overlap(scores, bank, "query_bank_scores")
+        problem = from_scores(
+            self.reader, bank, self.banks["cross_bank_scores"], self.banks["target_bank_scores"], **marginals
+        )
+        return self.terms.trial(self.reader.matrix(scores), relevance, problem.banks, own_bank=given is None)
+
+
+def open_side(
+    reader: Reader,
+    *,
+    vectors: Mapping[str, Any],
+    matrices: Mapping[str, Any],
+    relevant: Any,
+    ids: tuple[Any, Any],
+    terms: Terms,
+) -> Side:
+    """Embeddings or matrices, whichever were given, opened and checked; not a mixture of both."""
+    given = [name for name, value in vectors.items() if value is not None]
+    if matrices["scores"] is not None:
+        if given:
+            raise InputError(f"scores and {given[0]} came together; give scores, or queries and targets, not both.")
+        scores = reader.scores(matrices["scores"], "scores")
+        names = [column_ids(each, size, "scores") for each, size in zip(ids, scores.shape, strict=True)]
+        relevance = _relevance(relevant, scores.shape, names, f"scores is {scores.shape[0]:,} x {scores.shape[1]:,}")
+        banks = {name: value for name, value in matrices.items() if name != "scores"}
+        return ScoreSide(reader, scores, banks, relevance, terms)
+    for name in ("queries", "targets"):
+        if vectors[name] is None:
+            raise InputError(f"{name} is missing; give queries and targets, or a matrix of scores.")
+    targets = reader.vectors(vectors["targets"], "targets", ids=ids[1])
+    queries = reader.vectors(vectors["queries"], "queries", ids=ids[0], like=targets)
+    opened: dict[str, Rows | None] = {"queries": queries, "targets": targets}
+    for name in ("query_bank", "target_bank"):
+        opened[name] = None if vectors[name] is None else reader.vectors(vectors[name], name, like=targets)
+    shape = queries.shape[0], targets.shape[0]
+    what = f"there are {shape[0]:,} queries and {shape[1]:,} targets"
+    return VectorSide(reader, opened, _relevance(relevant, shape, [queries.ids, targets.ids], what), terms)
 
 
 def refuse_overlap(queries: Rows, bank: Rows, name: str) -> None:
@@ -131,23 +162,12 @@ def refuse_overlap(queries: Rows, bank: Rows, name: str) -> None:
         )
 
 
-def _own_bank(test: Bank, ignore_self: bool) -> Bank:
-    return MaskedBank(test) if ignore_self else test
-
-
-def _refuse_transposed(relevant: Any, shape: tuple[int, int], name: str) -> None:
-    """Stops a matrix whose columns, not rows, match a flat list of answers."""
-    if isinstance(relevant, str | bytes) or not hasattr(relevant, "__len__"):
-        return
-    flat = np.ndim(relevant) == 1 if isinstance(relevant, np.ndarray) else True
-    if flat and shape[0] != shape[1] and len(relevant) == shape[1] != shape[0] and not isinstance(relevant, dict):
-        what = (
-            f"scores is {shape[0]:,} x {shape[1]:,}"
-            if name == "scores"
-            else (f"there are {shape[0]:,} queries and {shape[1]:,} targets")
-        )
-        fix = "pass scores.T" if name == "scores" else "swap queries and targets"
+def _relevance(relevant: Any, shape: tuple[int, int], ids: list[Any], what: str) -> Relevance:
+    """What is right for each query; a list that fits the columns and not the rows is a matrix lying on its side."""
+    flat = isinstance(relevant, list | tuple) or (isinstance(relevant, np.ndarray) and relevant.ndim == 1)
+    if flat and len(relevant) == shape[1] != shape[0]:
         raise InputError(
-            f"{what} but relevant has {len(relevant):,} entries, one for each column; rows are queries, so this looks "
-            f"transposed: {fix}, or give one entry per query."
+            f"{what} but relevant has {len(relevant):,} entries, one for each target; rows are queries, so this looks "
+            f"transposed: pass scores.T, or swap queries and targets, or give one entry per query."
         )
+    return read_relevance(relevant, queries=shape[0], targets=shape[1], query_ids=ids[0], target_ids=ids[1])

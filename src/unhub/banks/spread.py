@@ -12,7 +12,7 @@ from unhub.foundation.types import FloatArray
 SAMPLE = 1 << 18
 """scores looked at; the standard deviation of so many is known to a fraction of a percent"""
 
-SLICES = 64
+SLICES = 8
 """places in the bank the sample is taken from, evenly spaced: banks are often sorted"""
 
 TAU_PER_STD = 1 / 3

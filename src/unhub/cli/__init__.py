@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated
 
@@ -14,13 +14,7 @@ from unhub.cli import check, demo, diagnose, evaluate, extend, fit, search
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 
-app = typer.Typer(
-    name="unhub",
-    help="Vector retrieval that is fair to every target: find hubs, correct them, and measure what it brings.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for _name, _command in {
+COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.command,
     "check": check.command,
     "diagnose": diagnose.command,
@@ -28,7 +22,15 @@ for _name, _command in {
     "fit": fit.command,
     "search": search.command,
     "extend": extend.command,
-}.items():
+}
+
+app = typer.Typer(
+    name="unhub",
+    help="Vector retrieval that is fair to every target: find hubs, correct them, and measure what it brings.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
 
 

@@ -105,8 +105,8 @@ def _write(out: str, loaded: Correction, targets: str | None, ids: tuple[str, ..
         with replace_file(out) as temporary:
             np.save(temporary, bias)
     else:
-        rows = [[name, float(value)] for name, value in zip(ids, bias, strict=True)]
-        text = console.as_json(dict(rows)) if kind == ".json" else output.table_text(kind, ("id", "bias"), rows)
+        pairs = list(zip(ids, bias.tolist(), strict=True))
+        text = console.as_json(dict(pairs)) if kind == ".json" else output.table_text(kind, ("id", "bias"), pairs)
         output.write_text(out, text)
 
 

@@ -17,8 +17,9 @@ SCHEMA_VERSION = 1
 SHOWN_HUBS = 5
 SOURCES = (
     "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
-    "target_prior", "metric", "normalize", "memory",
+    "target_prior",
 )  # fmt: skip
+SETTINGS = ("metric", "normalize", "memory")
 
 
 def command(
@@ -67,7 +68,7 @@ def command(
     sources = options.given(context, SOURCES)
     replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
-    hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS))
+    hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS)) | options.given(context, SETTINGS)
     with working(f"fitting {name}") as progress:
         correction = unhub.fit(name, **with_weights(sources), ids=target_ids, progress=progress, **hyper)
     correction.save(out)

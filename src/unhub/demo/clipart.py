@@ -32,9 +32,7 @@ def load() -> DemoData:
     """The drawings and their texts, embedded and split into test, dev, bank and unseen; query i means drawing i."""
     rows = json.loads((DATA / "clipart.json").read_text("utf-8"))
     with np.load(BytesIO((DATA / "clipart.npz").read_bytes()), allow_pickle=False) as arrays:
-        parts = {
-            name: _part(rows[name], arrays[f"{name}_queries"], arrays[f"{name}_targets"]) for name in PARTS
-        }
+        parts = {name: _part(rows[name], arrays[f"{name}_queries"], arrays[f"{name}_targets"]) for name in PARTS}
     return DemoData("clipart", "Find a drawing by its words", encode=encoder(), notes=_notes(parts), **parts)
 
 
@@ -56,9 +54,7 @@ class Thumbnails:
         try:
             return _pictures().read(name)
         except KeyError:
-            raise InputError(
-                f"no drawing {index} in part {self.part!r}; its rows are 0 to {len(self) - 1}."
-            ) from None
+            raise InputError(f"no drawing {index} in part {self.part!r}; its rows are 0 to {len(self) - 1}.") from None
 
     def __len__(self) -> int:
         return sum(name.startswith(f"{self.part}/") for name in _pictures().namelist())

@@ -67,8 +67,8 @@ def choose(address: Address, contents: Contents, *, candidates: list[str], wante
     if candidates:
         listed = _listing({key: parts[key] for key in candidates})
         example = f"{address.path.name}{SEPARATOR}{candidates[0]}"
-        raise address.problem(f"holds {len(candidates)} of {wanted}: {listed}; name one, for instance {example}.")
-    raise address.problem(f"holds none of {wanted}; it has: {_listing(parts)}.")
+        raise address.problem(f"holds several {wanted}: {listed}; name one, for instance {example}.")
+    raise address.problem(f"holds no {wanted}; it has: {_listing(parts)}.")
 
 
 def _named(address: Address, parts: Mapping[str, Part]) -> str:

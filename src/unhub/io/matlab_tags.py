@@ -13,22 +13,10 @@ from typing import BinaryIO
 
 _HEADER = 128
 _ORDERS = {b"IM": "<", b"MI": ">"}
-_INT8, _INT32, _UINT32, _MATRIX, _COMPRESSED = 1, 5, 6, 14, 15
-_SIZES = {
-    1: 1,
-    2: 1,
-    3: 2,
-    4: 2,
-    5: 4,
-    6: 4,
-    7: 4,
-    9: 8,
-    12: 8,
-    13: 8,
-    16: 1,
-    17: 2,
-    18: 4,
-}  # bytes per value
+_UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
+_OF_SHAPE, _OF_NAME = (5, 6), (1, 2, 16)  # types of data that other writers use for these, too
+_KINDS = {1: (1, 2, 16), 2: (3, 4, 17), 4: (5, 6, 7, 18), 8: (9, 12, 13)}  # types of data by bytes per value
+_SIZES = {kind: size for size, kinds in _KINDS.items() for kind in kinds}
 _CHARACTERS, _NUMBERS = 4, range(6, 16)  # classes of matrices that are read
 _CLASS, _COMPLEX = 0xFF, 0x0800  # parts of the flags
 _START = 8192  # bytes of a matrix that surely hold its first four tags
@@ -63,19 +51,21 @@ def check_tags(file: BinaryIO) -> set[str]:
 
 
 def _check_matrix(start: bytes, size: int, order: str) -> set[str]:
-    (flags, _), place = struct.unpack_from(f"{order}II", start, 8), 16
     _expect(_tag(start, 0, order)[:2] == (_UINT32, 8))
-    kind, length, data, place = _tag(start, place, order)
-    _expect(kind == _INT32 and length % 4 == 0 and 2 <= length // 4 <= 32)
+    (flags,) = struct.unpack_from(f"{order}I", start, 8)
+    is_text = flags & _CLASS == _CHARACTERS
+    if not is_text and flags & _CLASS not in _NUMBERS:
+        return set()
+    kind, length, data, place = _tag(start, 16, order)
+    _expect(kind in _OF_SHAPE and length % 4 == 0 and 2 <= length // 4 <= 32)
     shape = struct.unpack_from(f"{order}{length // 4}i", start, data)
     kind, length, data, place = _tag(start, place, order)
-    _expect(kind == _INT8)
+    _expect(kind in _OF_NAME and min(shape) >= 0)
     if flags & _COMPLEX:
         return {start[data : data + length].decode("latin-1")}
-    if flags & _CLASS == _CHARACTERS or flags & _CLASS in _NUMBERS:
-        kind, length, data, _ = _tag(start, place, order)
-        _expect(kind in _SIZES and data + length <= size)
-        _expect(min(shape) >= 0 and (flags & _CLASS == _CHARACTERS or length == math.prod(shape) * _SIZES[kind]))
+    kind, length, data, _ = _tag(start, place, order)
+    _expect(kind in _SIZES and data + length <= size)
+    _expect(is_text or length == math.prod(shape) * _SIZES[kind])
     return set()
 
 

@@ -40,7 +40,7 @@ def open_rows(source: Any, *, name: str) -> Rows:
 def _open_file(address: Address) -> Rows:
     contents, label = read_contents(address)
     candidates = contents.matrices()
-    key = choose(address, contents, candidates=candidates, wanted="2-D arrays of numbers")
+    key = choose(address, contents, candidates=candidates, wanted="matrices of numbers")
     part = contents.parts[key]
     place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
     with guarded(address, label):

@@ -1,0 +1,158 @@
+"""``unhub check``: a look at files before anything runs."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from unhub.cli import console, options
+from unhub.cli.failures import BAD_INPUT
+from unhub.cli.progress import working
+from unhub.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from unhub.cli.cost import Cost
+    from unhub.cli.inspection import Inspection
+
+SCHEMA_VERSION = 1
+FILES = (
+    "targets", "queries", "query_bank", "target_bank", "scores", "query_bank_scores", "cross_bank_scores",
+    "target_bank_scores", "relevant", "target_ids", "query_ids", "query_weight", "target_prior",
+)  # fmt: skip
+SETTINGS = ("metric", "normalize", "memory", "allow_overlap")
+OF_FIT = ("targets", "query_bank", "target_bank", "target_ids", "query_weight", "target_prior")
+
+
+def command(
+    context: typer.Context,
+    targets: options.Targets = None,
+    queries: options.Queries = None,
+    query_bank: options.QueryBank = None,
+    target_bank: options.TargetBank = None,
+    scores: options.Scores = None,
+    query_bank_scores: options.QueryBankScores = None,
+    cross_bank_scores: options.CrossBankScores = None,
+    target_bank_scores: options.TargetBankScores = None,
+    relevant: options.Relevant = None,
+    target_ids: options.TargetIds = None,
+    query_ids: options.QueryIds = None,
+    query_weight: options.QueryWeight = None,
+    target_prior: options.TargetPrior = None,
+    metric: options.Metric = "cosine",
+    normalize: options.Normalize = False,
+    allow_overlap: options.AllowOverlap = False,
+    memory: options.Memory = None,
+    json: options.Json = False,
+) -> None:
+    """Look at files before anything runs: shapes, ids, lengths, spread, overlap, and all that is wrong with them.
+
+    \b
+    Examples:
+      unhub check --targets targets.npy --query-bank bank.npy
+      unhub check --queries queries.npy --targets targets.npy --relevant relevant.tsv --query-bank bank.npy --json
+    """
+    from unhub.cli.cost import cost
+    from unhub.cli.inspection import inspect
+
+    given = options.given(context, (*FILES, *SETTINGS))
+    if not any(name in given for name in FILES):
+        raise InputError("check needs files to look at, such as --targets and --query-bank.")
+    with working("reading"):
+        seen = inspect(given)
+        dim = seen.rows["targets"].shape[1] if "targets" in seen.rows and "scores" not in seen.rows else None
+        expected = None if seen.bank is None else cost(seen.bank, dim, memory)
+    step = None if seen.problems else next_command(given, logits=seen.logits)
+    if json:
+        console.data(_plain(seen, expected, step))
+    else:
+        _show(seen, expected, dim, step)
+    if seen.problems:
+        count = len(seen.problems)
+        console.complain(f"{count} problem{'s' if count > 1 else ''} found; put right what is listed and check again.")
+        raise typer.Exit(BAD_INPUT)
+
+
+def next_command(given: dict[str, Any], *, logits: bool) -> str | None:
+    """The command that these files are ready for: evaluate where the right answers are known, otherwise fit."""
+    if "relevant" in given and ("scores" in given or {"queries", "targets"} <= set(given)):
+        tau = ["--tau", "auto"] if logits else []
+        return shlex.join(["unhub", "evaluate", *_flags(given, FILES), *_flags(given, SETTINGS), *tau])
+    names = OF_FIT if "targets" in given else ("scores", "cross_bank_scores", "target_bank_scores", *OF_FIT[3:])
+    if not {"targets", "query_bank"} <= set(given) and "scores" not in given:
+        return None
+    return shlex.join(["unhub", "fit", *_flags(given, names), *_flags(given, SETTINGS[:3]), "-o", "correction.unhub"])
+
+
+def _flags(given: dict[str, Any], names: tuple[str, ...]) -> list[str]:
+    """The same flags again; those that are off or as they always are, left out."""
+    words: list[str] = []
+    for name in names:
+        value = given.get(name)
+        if value is True:
+            words += [f"--{name.replace('_', '-')}"]
+        elif value not in (None, False, "cosine"):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return words
+
+
+def _show(seen: Inspection, expected: Cost | None, dim: int | None, step: str | None) -> None:
+    rows = []
+    for name, each in seen.rows.items():
+        low, high = seen.lengths.get(name, (None, None))
+        lengths = "" if low is None else f"{low:.3g} to {high:.3g}"
+        ids = "" if each.ids is None else f"{each.ids[0]} ..."
+        rows.append([name, f"{len(each):,}", f"{each.shape[1]:,}", str(each.dtype), lengths, ids])
+    if rows:
+        console.table(("file", "rows", "columns", "type", "lengths", "ids"), rows, left=(0, 3, 5))
+        console.say()
+    if seen.scores is not None:
+        console.say(
+            f"scores run from {seen.scores.low:.3f} to {seen.scores.high:.3f}, standard deviation "
+            f"{seen.scores.std:.4f}; --tau auto is {seen.scores.tau:.3g}"
+        )
+    if seen.relevance is not None:
+        counts = seen.relevance.counts
+        console.say(f"relevant: {counts.sum():,} pairs, {counts.min():,} to {counts.max():,} for each query")
+    if expected is not None and seen.bank is not None:
+        console.say(expected.sentence(*seen.bank.shape, dim))
+    for note in seen.notes:
+        console.say(f"note: {note}")
+    for problem in seen.problems:
+        console.say(f"problem: {problem}", style="bold red")
+    if not seen.problems:
+        console.say("ready", style="bold green")
+        if step is not None:
+            console.say(f"next: {step}")
+
+
+def _plain(seen: Inspection, expected: Cost | None, step: str | None) -> dict[str, Any]:
+    counts = None if seen.relevance is None else seen.relevance.counts
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "ready": not seen.problems,
+        "problems": seen.problems,
+        "notes": seen.notes,
+        "files": {
+            name: {
+                "rows": len(each),
+                "columns": each.shape[1],
+                "dtype": str(each.dtype),
+                "ids": each.ids is not None,
+                "lengths": seen.lengths.get(name),
+                "source": each.source,
+            }
+            for name, each in seen.rows.items()
+        },
+        "scores": None
+        if seen.scores is None
+        else {"low": seen.scores.low, "high": seen.scores.high, "std": seen.scores.std, "tau_auto": seen.scores.tau},
+        "relevant": None
+        if counts is None
+        else {"pairs": int(counts.sum()), "fewest": int(counts.min()), "most": int(counts.max())},
+        "cost": None
+        if expected is None
+        else {"whole_bytes": expected.whole, "block_bytes": expected.blocks, "seconds": expected.seconds},
+        "next": step,
+    }
