@@ -268,10 +268,10 @@ def test_the_map_depends_on_no_text_but_those_it_may_see(build: ModuleType) -> N
     blocks = [rng.normal(size=(40, 8)), rng.normal(size=(40, 3))]
     kernel, said = build.kernel_of(blocks, fit), build.class_texts(blocks[1], rng.normal(size=(3, 6)), fit)
     np.testing.assert_allclose(np.diag(kernel), 1)
-    mapped, choice = build.map_drawings(kernel, said, texts, fit, np.arange(40))
+    mapped, choice = build.map_drawings(kernel, said, texts, fit, np.arange(40), fit)
     other = texts.copy()
     other[~fit] = texts[~fit][::-1]
-    again, same = build.map_drawings(kernel, said, other, fit, np.arange(40))
+    again, same = build.map_drawings(kernel, said, other, fit, np.arange(40), fit)
     assert choice == same
     np.testing.assert_array_equal(mapped, again)
     np.testing.assert_allclose(np.linalg.norm(mapped, axis=1), 1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identities.strategies import matrices, some_weights, vectors
 
 import unhub
+from identities.strategies import matrices, some_weights, vectors
 from unhub.banks import MatrixBank, column_logsumexp, sinkhorn_pass
 from unhub.banks.folds import row_logsumexp
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identities.strategies import matrices, orders, vectors
 from reference.problems import scores as random_scores
 
 import unhub
+from identities.strategies import matrices, orders, vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -109,9 +109,7 @@ def test_turning_all_vectors_together_changes_nothing(p, name):
     turn = np.linalg.qr(p.rng.normal(size=(p.targets.shape[1],) * 2))[0].astype(np.float32)
     arguments = p.given(name)
     turned = {key: x @ turn for key, x in arguments.items() if key in ("targets", "query_bank", "target_bank")}
-    np.testing.assert_allclose(
-        bias(name, **(arguments | turned), normalize=True), bias(name, **arguments), atol=3e-5
-    )
+    np.testing.assert_allclose(bias(name, **(arguments | turned), normalize=True), bias(name, **arguments), atol=3e-5)
 
 
 @given(matrices(), methods, st.sampled_from((0.0, 0.5, 2.0)))

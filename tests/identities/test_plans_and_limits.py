@@ -1,14 +1,16 @@
 """Where the bias comes from: plans with marginals, half-steps, and what remains of them at the ends of tau."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identities.strategies import matrices, some_weights, vectors
 from reference import additive as literal
 from reference import plans
 
 import unhub
+from identities.strategies import matrices, some_weights, vectors
 from unhub.metrics import emd
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
@@ -31,7 +33,7 @@ def test_column_marginals_are_exact_after_any_number_of_rounds(p, rounds):
 @given(matrices())
 def test_the_row_marginal_error_does_not_grow(p):
     errors = [unhub.fit("sn", scores=p.s_bt, tau=p.tau, iterations=t).marginal_error for t in range(1, 8)]
-    assert all(later <= earlier + 1e-5 for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(later <= earlier + 1e-5 for earlier, later in pairwise(errors))
 
 
 @given(matrices())

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identities.strategies import matrices, vectors
 
 import unhub
+from identities.strategies import matrices, vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 

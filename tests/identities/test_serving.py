@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identities.strategies import matrices, some_weights, vectors
 from reference import additive as literal
 
 import unhub
+from identities.strategies import matrices, some_weights, vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -81,9 +81,7 @@ def test_unseen_targets_of_a_closed_form_are_as_if_fitted_together(p, name):
     )
     if name == "is":
         refitted = unhub.fit("is", targets=both, query_bank=p.query_bank, tau=p.tau).bias
-        np.testing.assert_allclose(
-            literal.gauge_free(found.extend(both).astype(np.float64)), refitted, atol=CLOSE
-        )
+        np.testing.assert_allclose(literal.gauge_free(found.extend(both).astype(np.float64)), refitted, atol=CLOSE)
 
 
 def test_scores_that_were_never_vectors_cannot_be_searched():

@@ -34,9 +34,7 @@ def test_empty_blocks(stored, matrix):
     assert rows[7:7].dtype == np.float32
 
 
-def test_the_part_can_be_named(stored, matrix):
-    if not stored.part:
-        pytest.skip("npy has no parts")
+def test_the_part_can_be_named_where_there_are_parts(stored, matrix):
     np.testing.assert_array_equal(open_rows(f"{stored.path}{stored.part}", name="targets")[:], matrix)
 
 

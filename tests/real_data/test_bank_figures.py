@@ -51,9 +51,7 @@ def multi30k(shared_data):
 
 def flickr8k(shared_data, model):
     x = np.load(shared_data(f"flickr8k/flickr8k_{model}.npz"))
-    test, dev = (
-        Split(x[f"{part}_text"], x[f"{part}_image"], x[f"{part}_text_target"]) for part in ("test", "dev")
-    )
+    test, dev = (Split(x[f"{part}_text"], x[f"{part}_image"], x[f"{part}_text_target"]) for part in ("test", "dev"))
     return test, dev, x["train_text"], x["train_image"]
 
 

@@ -37,7 +37,10 @@ def inverted_softmax(s, tau, a=None, b=None):
 
 
 def dual_inverted_softmax(s, s_tt, tau1, tau2, a=None, b=None):
-    """bias_j = lambda (log b_j - LSE_u(s_uj / tau1 + log a_u) - LSE_v(s_vj / tau2)), lambda = tau1 tau2 / (tau1 + tau2)"""
+    """bias_j = lambda (log b_j - LSE_u(s_uj / tau1 + log a_u) - LSE_v(s_vj / tau2))
+
+    lambda = tau1 tau2 / (tau1 + tau2)
+    """
     s, s_tt = np.asarray(s, dtype=np.float64), np.asarray(s_tt, dtype=np.float64)
     a, b = shares(a, s.shape[0]), shares(b, s.shape[1])
     lam = tau1 * tau2 / (tau1 + tau2)

@@ -1,10 +1,10 @@
-"""The methods that are no bias: corrected scores (query, gallery) of test scores s, given bank scores (bank, gallery)."""
+"""The methods that are no bias: corrected test scores (query, gallery), given bank scores (bank, gallery)."""
 
 from math import erfc, sqrt
 
 import numpy as np
+
 from reference.additive import (
-    dual_inverted_softmax,
     inverted_softmax,
     log_sum_exp,
     mean_of_the_largest,
@@ -60,7 +60,6 @@ def dual_inverted_softmax_product(s, bank, target_bank, tau1, tau2):
     """The product of the two softmax factors as it is printed; ranks as s + the bias of dualis."""
     one = np.exp(s / tau1) / np.exp(bank / tau1).sum(axis=0)
     two = np.exp(s / tau2) / np.exp(target_bank / tau2).sum(axis=0)
-    assert dual_inverted_softmax(bank, target_bank, tau1, tau2).shape == (s.shape[1],)
     return one * two
 
 
@@ -110,10 +109,7 @@ def mutual_proximity(s, bank):
     """P(D_i > d_ij) * P(D_j > d_ij): D_i over the gallery, D_j over the bank, d = 1 - s"""
     d, d_bank = 1 - s, 1 - bank
     return np.array(
-        [
-            [survival(d[i, j], d[i]) * survival(d[i, j], d_bank[:, j]) for j in range(s.shape[1])]
-            for i in range(len(s))
-        ]
+        [[survival(d[i, j], d[i]) * survival(d[i, j], d_bank[:, j]) for j in range(s.shape[1])] for i in range(len(s))]
     )
 
 

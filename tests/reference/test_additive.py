@@ -1,11 +1,11 @@
-"""Every additive method against its literal float64 formula: the bias, gauge-free, to 1e-5 of the scale of the scores."""
+"""Every additive method against its literal float64 formula: the bias, gauge-free, to 1e-5 of the scores' scale."""
 
 import numpy as np
 import pytest
-from reference import additive as literal
-from reference.problems import scores, weights
 
 import unhub
+from reference import additive as literal
+from reference.problems import scores, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reference import additive, by_row
-from reference.problems import scores
 
 import unhub
+from reference import additive, by_row
+from reference.problems import scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -79,9 +79,7 @@ def test_dual_dynamic_inverted_softmax(queries, bank, targets, k):
 
 def test_dual_inverted_softmax_is_the_product_as_printed():
     s, b, t = exact(*problem(20, 30, 25))
-    found = unhub.normalize(
-        "dualis", scores=s, query_bank_scores=b, target_bank_scores=t, tau1=0.05, tau2=0.2
-    )
+    found = unhub.normalize("dualis", scores=s, query_bank_scores=b, target_bank_scores=t, tau1=0.05, tau2=0.2)
     product = by_row.dual_inverted_softmax_product(s, b, t, 0.05, 0.2)
     agree(centred(found), centred(0.04 * np.log(product)))
 

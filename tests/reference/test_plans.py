@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from reference import plans
-from reference.problems import scores
 
 import unhub
+from reference import plans
+from reference.problems import scores
 
 pytest.importorskip("ot", reason="POT is not installed")
 
@@ -58,9 +58,7 @@ def test_sparsity_constraint(rows, columns, k):
     assert (plan > 0).sum(axis=0).max() <= k
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "k"), [(1, 1, 1), (6, 6, 1), (6, 6, 5), (5, 8, 2), (9, 4, 5), (12, 12, 2)]
-)
+@pytest.mark.parametrize(("rows", "columns", "k"), [(1, 1, 1), (6, 6, 1), (6, 6, 5), (5, 8, 2), (9, 4, 5), (12, 12, 2)])
 def test_sparsity_constraint_where_it_can_be_met(rows, columns, k):
     """Some k leave room for uniform marginals (one entry per column of 5 x 8 does not); then the dual is tight."""
     s = matrix(rows, columns)

@@ -17,6 +17,7 @@ from unhub.methods import METHODS, HyperParameters, Method
 from unhub.methods import methods as methods_by_name
 from unhub.metrics import DEFAULT_METRICS
 from unhub.metrics import metric as metric_by_name
+from unhub.metrics.ties import tie_policy
 
 Direction = Literal["forward", "reverse", "both"]
 
@@ -70,6 +71,7 @@ def evaluate(
         raise InputError(f"direction is {direction!r}; use 'forward', 'reverse' or 'both'.")
     if group_targets not in (None, "max"):
         raise InputError(f"group_targets is {group_targets!r}; use 'max' or leave it out.")
+    tie_policy(ties)
     check_count("resamples", resamples)
     wanted = [methods] if isinstance(methods, str) else list(methods)
     chosen = methods_by_name(wanted, given)

@@ -73,7 +73,8 @@ def from_scores(
     """The problem of matrices: S_bt, and S_bb and S_tt where there are any."""
     cross = by_gallery = None
     if cross_bank_scores is not None:
-        cross = reader.scores(cross_bank_scores, "cross_bank_scores")
+        cross = empty_bank(cross_bank_scores, axis=1)
+        cross = reader.scores(cross_bank_scores, "cross_bank_scores") if cross is None else cross
         same_rows(cross, "cross_bank_scores", scores, scores.name)
     if target_bank_scores is not None:
         by_gallery = reader.scores(target_bank_scores, "target_bank_scores")
@@ -90,12 +91,18 @@ def from_scores(
 
 
 def open_target_bank(reader: Reader, source: Any, targets: Rows) -> Rows | None:
-    """The target bank, opened and checked; an array without rows is an empty bank, which dbsn takes as sn."""
+    """The target bank, opened and checked."""
     if source is None:
         return None
-    if isinstance(source, np.ndarray) and source.shape[:1] == (0,):
-        return Rows(np.empty((0, targets.shape[1]), dtype=np.float32), name="target_bank")
-    return reader.vectors(source, "target_bank", like=targets)
+    nothing = empty_bank(source, axis=0)
+    return reader.vectors(source, "target_bank", like=targets) if nothing is None else nothing
+
+
+def empty_bank(source: Any, *, axis: int) -> Rows | None:
+    """An array without items along an axis: an empty target bank, with which dbsn is sn. None for anything else."""
+    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[axis] == 0:
+        return Rows(source.astype(np.float32), name="target_bank")
+    return None
 
 
 def missing(method: Method, banks: Banks) -> str | None:

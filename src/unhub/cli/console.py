@@ -104,14 +104,13 @@ def prepare_streams() -> None:
 def _rich_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int], strong: Collection[tuple[int, int]]
 ) -> None:
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False, emoji=False, markup=False)
-    drawn = Table(box=SIMPLE_HEAD, header_style="bold cyan", pad_edge=False)
+    drawn = Table(box=None, header_style="bold cyan", pad_edge=False, padding=(0, 1))
     for at, title in enumerate(titles):
         drawn.add_column(Text(title), justify="left" if at in left else "right", no_wrap=True)
     for at, row in enumerate(rows):

@@ -38,7 +38,7 @@ def failure(error: BaseException) -> Failure:
     if isinstance(error, BrokenPipeError):
         return Failure(OK)  # the reader, such as head, has seen enough
     if isinstance(error, UnhubError):
-        return Failure(BAD_INPUT, str(error))
+        return Failure(BAD_INPUT, _ended(str(error)))
     if isinstance(error, MemoryError):
         return Failure(BAD_INPUT, "this does not fit in memory; pass a smaller --memory or a smaller file.")
     if isinstance(error, OSError):
@@ -65,8 +65,13 @@ def _usage_sentence(error: BaseException) -> str:
     message: str = error.format_message().strip()  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     path = "unhub" if context is None else context.command_path
-    end = "" if message.endswith("?") else ";"
-    return f"{message[:1].lower()}{message[1:].rstrip('.')}{end} see {path} --help."
+    link = " See" if message.endswith("?") else "; see"
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}{link} {path} --help."
+
+
+def _ended(text: str) -> str:
+    """The sentence with a full stop, unless it ends with something to be copied."""
+    return f"{text}." if text[-1:].isalnum() else text
 
 
 def _short(text: str, most: int = 200) -> str:

@@ -45,8 +45,8 @@ def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: np.ndarray, mo
     for hub in diagnosis.hubs(most, k=1):
         asked = np.flatnonzero(top[:, 0] == hub.row)
         wrong = asked[part.relevant[asked] != hub.row]
-        texts = ", ".join(part.query_texts[i] for i in wrong[:4])
-        table.add_row(escape(part.target_labels[hub.row]), f"{hub.count}x", f"{wrong.size}x", escape(texts))
+        texts = " · ".join(_short(part.query_texts[i]) for i in wrong[:4])
+        table.add_row(escape(_short(part.target_labels[hub.row])), f"{hub.count}x", f"{wrong.size}x", escape(texts))
     console.print(table)
 
 
@@ -103,11 +103,16 @@ def before_after(
     for title in ("query", "before", "after"):
         table.add_column(title, overflow="fold")
     for i, text in enumerate(texts):
-        cells = ["\n".join(_marked(labels[row], row == right[i]) for row in hits.rows[i, :3]) for hits in (raw, fixed)]
-        table.add_row(escape(text), *cells)
+        cells = ["\n".join(_marked(_short(labels[row]), row == right[i]) for row in hits.rows[i, :3]) for hits in (raw, fixed)]
+        table.add_row(escape(_short(text)), *cells)
         table.add_row("", "", "")
     console.print(table)
 
 
 def _marked(label: str, right: bool) -> str:
     return f"[green]✓ {escape(label)}[/green]" if right else f"  {escape(label)}"
+
+
+def _short(text: str, most: int = 44) -> str:
+    """The text, cut at a word where it is long."""
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(",.( ") + " …"

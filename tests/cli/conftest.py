@@ -1,0 +1,104 @@
+"""A small problem in files, and two ways to run a command on it: here, which is fast, and as a user does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unhub.cli import main
+
+TARGETS, QUERIES, BANK, DIM = 40, 40, 120, 16
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+def unit(rows: Any) -> Any:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def write_problem(folder: Path) -> None:
+    """Embeddings with two hubs, a bank, scores, ids and answers: the files that the help texts speak of."""
+    rng = np.random.default_rng(7)
+    raw = rng.normal(size=(TARGETS, DIM))
+    raw[:2] *= 0.2
+    raw += rng.normal(size=DIM)
+    targets = unit(raw)
+    queries = unit(raw + 1.2 * rng.normal(size=raw.shape))
+    bank = unit(raw[rng.integers(0, TARGETS, BANK)] + 1.2 * rng.normal(size=(BANK, DIM)))
+    others = unit(rng.normal(size=(30, DIM)) + 0.5)
+    arrays = {
+        "targets": targets,
+        "queries": queries,
+        "bank": bank,
+        "other_targets": others,
+        "new_targets": unit(rng.normal(size=(6, DIM)) + 0.5),
+        "scores": queries @ targets.T,
+        "bank_scores": bank @ targets.T,
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    (folder / "relevant.tsv").write_text("".join(f"{row}\t{row}\n" for row in range(QUERIES)))
+    (folder / "ids.txt").write_text("".join(f"item-{row}\n" for row in range(TARGETS)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the files, which is also where commands run."""
+    write_problem(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process."""
+
+    def call(*words: str) -> Ended:
+        capsys.readouterr()
+        code = main(words)
+        out, err = capsys.readouterr()
+        return Ended(code, out, err)
+
+    return call
+
+
+def script() -> list[str]:
+    """The command as it was installed beside this Python, or the same through the interpreter."""
+    installed = Path(sys.executable).parent / "unhub"
+    return [str(installed)] if installed.exists() else [sys.executable, "-c", "import unhub.cli as c; exit(c.main())"]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The environment of a command: one thread, so that a busy machine stays usable."""
+    return {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "100", **extra}
+
+
+@pytest.fixture
+def shell(folder: Path) -> Run:
+    """Runs a command as a user does, in a process of its own."""
+
+    def call(*words: str, **extra: str) -> Ended:
+        done = subprocess.run(
+            [*script(), *words], cwd=folder, env=environment(**extra), capture_output=True, encoding="utf-8", timeout=60
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    return call

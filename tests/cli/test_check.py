@@ -1,0 +1,117 @@
+"""``unhub check`` finds everything that is wrong, and what it calls ready is ready."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+
+from .conftest import QUERIES, TARGETS, Run
+
+VECTORS = "--queries queries.npy --targets targets.npy --query-bank bank.npy".split()
+
+
+def next_command(out: str) -> list[str]:
+    line = next(line for line in out.splitlines() if line.startswith("next: "))
+    return shlex.split(line.removeprefix("next: "))[1:]
+
+
+def test_ready_files_lead_to_a_command_that_runs(run: Run) -> None:
+    ended = run("check", *VECTORS, "--relevant", "relevant.tsv", "--memory", "8MB")
+    assert (ended.code, ended.err) == (0, "")
+    assert "\nready\n" in ended.out
+    assert "relevant: 40 pairs, 1 to 1 for each query" in ended.out
+    assert "a fit reads 120 x 40 x 16: 19 kB of scores" in ended.out
+    words = next_command(ended.out)
+    assert words[0] == "evaluate"
+    assert run(*words).code == 0
+
+
+def test_without_answers_the_next_command_is_a_fit(run: Run) -> None:
+    np.save("long.npy", 2 * np.load("targets.npy"))
+    for flags in (
+        ["--targets", "targets.npy", "--query-bank", "bank.npy", "--target-ids", "ids.txt"],
+        ["--targets", "long.npy", "--query-bank", "bank.npy", "--normalize"],
+        ["--scores", "bank_scores.npy"],
+    ):
+        words = next_command(run("check", *flags).out)
+        assert words[0] == "fit"
+        assert run(*words).code == 0
+
+
+def test_logits_are_a_note_and_the_next_command_follows_their_spread(run: Run) -> None:
+    np.save("logits.npy", 100 * np.load("scores.npy"))
+    ended = run("check", "--scores", "logits.npy", "--relevant", "diagonal")
+    assert ended.code == 0
+    assert "note: the scores run from" in ended.out
+    assert "look like logits" in ended.out
+    words = next_command(ended.out)
+    assert words[-2:] == ["--tau", "auto"]
+    assert run(*words).code == 0
+
+
+def test_every_problem_is_told_at_once(run: Run) -> None:
+    bad = np.load("targets.npy") * 3
+    bad[3], bad[5] = np.nan, 0.0
+    np.save("bad.npy", bad)
+    np.save("short.npy", np.load("bank.npy")[:, :5])
+    Path("few.txt").write_text("a\nb\n")
+    Path("pairs.tsv").write_text("0\t99\n")
+    np.save("w.npy", np.ones(3))
+    flags = "--targets bad.npy --query-bank short.npy --queries queries.npy --target-bank no.npy".split()
+    more = "--target-ids few.txt --relevant pairs.tsv --target-prior w.npy --metric l2".split()
+    ended = run("check", *flags, *more, "--json")
+    found = json.loads(ended.out)
+    problems = found["problems"]
+    for words in (
+        ("metric is 'l2'",),
+        ("targets has 40 rows but there are 2 ids",),
+        ("NaN", "row 3"),
+        ("zero vector", "row 5"),
+        ("not of unit length", "to 3"),
+        ("target_bank", "no file 'no.npy'"),
+        ("query_bank has dimension 5 but targets has 16",),
+        ("99",),
+        ("target_prior has shape (3,)",),
+    ):
+        assert any(all(word in each for word in words) for each in problems), (words, problems)
+    assert len(problems) == len(set(problems)) == 9
+    assert (ended.code, found["ready"], found["next"]) == (2, False, None)
+    assert ended.err == "unhub: 9 problems found; put right what is listed and check again.\n"
+
+
+def test_problems_are_sentences_for_people(run: Run) -> None:
+    ended = run("check", "--queries", "queries.npy", "--targets", "targets.npy", "--query-bank", "queries.npy")
+    assert ended.code == 2
+    assert f"problem: {QUERIES} of {QUERIES} test queries are also in query_bank" in ended.out
+    assert "ready" not in ended.out
+    assert run("check", *VECTORS[:4], "--query-bank", "queries.npy", "--allow-overlap").code == 0
+
+
+def test_matrices_must_share_their_axes(run: Run) -> None:
+    np.save("wide.npy", np.load("bank_scores.npy")[:, :30])
+    np.save("cross.npy", np.zeros((7, 3), dtype=np.float32))
+    flags = "--scores scores.npy --query-bank-scores wide.npy --cross-bank-scores cross.npy".split()
+    found = json.loads(run("check", *flags, "--json").out)
+    assert len(found["problems"]) == 2
+    assert f"query_bank_scores has 30 columns but scores has {TARGETS} columns" in found["problems"][0]
+    assert "cross_bank_scores has 7 rows but query_bank_scores has 120 rows" in found["problems"][1]
+
+
+def test_facts_for_programs(run: Run) -> None:
+    Path("targets.ids.txt").write_bytes(Path("ids.txt").read_bytes())
+    found = json.loads(run("check", *VECTORS, "--json").out)
+    assert found["ready"] is True
+    assert found["files"]["targets"]["ids"] is True
+    assert (found["files"]["query_bank"]["rows"], found["files"]["query_bank"]["dtype"]) == (120, "float32")
+    assert found["scores"]["tau_auto"] * 3 == found["scores"]["std"]
+    assert found["cost"]["whole_bytes"] == 120 * 40 * 4
+    assert found["cost"]["seconds"] < 1
+
+
+def test_answers_without_queries_are_noted(run: Run) -> None:
+    ended = run("check", "--targets", "targets.npy", "--relevant", "relevant.tsv")
+    assert "note: relevant was not looked at" in ended.out
+    assert "next:" not in ended.out

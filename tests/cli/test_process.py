@@ -1,0 +1,212 @@
+"""The command as a process: signals, pipes, terminals, start-up, and errors that are ours."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhub
+from unhub.cli import main
+
+from .conftest import Run, environment, script, unit
+
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def at_a_terminal(folder: Path, *words: str, interrupt_at: str | None = None) -> tuple[int, str]:
+    """Runs a command with a terminal for stdout and stderr; sends Ctrl-C once a word has been seen, if asked."""
+    ours, theirs = pty.openpty()
+    started = subprocess.Popen(
+        [*script(), *words], cwd=folder, env=environment(TERM="xterm-256color"), stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    seen, sent, deadline = "", False, time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.1)[0]:
+                try:
+                    part = os.read(ours, 65536)
+                except OSError:  # the other end has closed
+                    break
+                if not part:
+                    break
+                seen += part.decode()
+            if interrupt_at is not None and interrupt_at in seen and not sent:
+                started.send_signal(signal.SIGINT)
+                sent = True
+        return started.wait(timeout=30), seen
+    finally:
+        started.kill()
+        started.wait()
+        os.close(ours)
+
+
+@pytest.fixture
+def large(folder: Path) -> Path:
+    """A problem that takes minutes at the rounds asked for below."""
+    rng = np.random.default_rng(0)
+    np.save(folder / "large.npy", unit(rng.normal(size=(3000, 8))))
+    np.save(folder / "large_bank.npy", unit(rng.normal(size=(3000, 8))))
+    return folder
+
+
+@pytest.mark.parametrize("there_before", [False, True])
+def test_ctrl_c_during_a_fit_shows_progress_before_and_leaves_nothing(there_before: bool, large: Path) -> None:
+    if there_before:
+        (large / "out.unhub").write_text("what was there")
+    before = sorted(path.name for path in large.iterdir())
+    words = "fit --targets large.npy --query-bank large_bank.npy --iterations 100000 -o out.unhub".split()
+    code, seen = at_a_terminal(large, *words, interrupt_at="%")
+    assert code == 130
+    assert "\x1b[" in seen
+    assert "sn" in seen
+    assert seen.splitlines()[-1].endswith("unhub: interrupted")
+    assert "Traceback" not in seen
+    assert sorted(path.name for path in large.iterdir()) == before
+    assert not there_before or (large / "out.unhub").read_text() == "what was there"
+
+
+def test_a_terminal_shows_colours_and_comparisons_and_a_pipe_neither(folder: Path, shell: Run) -> None:
+    words = "evaluate --scores scores.npy --relevant diagonal --tau auto".split()
+    code, seen = at_a_terminal(folder, *words)
+    assert code == 0
+    assert COLOUR.search(seen)
+    assert "R@1 against none" in seen
+    bare = COLOUR.sub("", seen)
+    piped = shell(*words)
+    assert "\x1b" not in piped.out
+    assert "against none" not in piped.out
+    for line in piped.out.splitlines():
+        if line.startswith(("none", "sn")):
+            assert line.split() in [other.split() for other in bare.splitlines()]
+
+
+def test_a_terminal_shows_the_first_hits_and_says_how_many_more(folder: Path) -> None:
+    unhub.fit("sn", targets=folder / "targets.npy", query_bank=folder / "bank.npy", tau="auto").save(folder / "c.unhub")
+    code, seen = at_a_terminal(folder, *"search c.unhub --queries queries.npy --k 2 --raw".split())
+    assert code == 0
+    assert "raw_score" in seen
+    assert "and 35 more queries; write all with -o hits.jsonl" in seen
+    code, seen = at_a_terminal(folder, *"extend c.unhub --targets bank.npy".split())
+    assert "and 110 more; write all with -o bias.csv" in seen
+
+
+def test_a_pipe_that_closes_early_is_no_error(folder: Path) -> None:
+    np.save(folder / "many.npy", np.tile(np.load(folder / "queries.npy"), (200, 1)))
+    unhub.fit("sn", targets=folder / "targets.npy", query_bank=folder / "bank.npy", tau="auto").save(folder / "c.unhub")
+    command = f"set -o pipefail; {' '.join(script())} search c.unhub --queries many.npy | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment(), capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"query\trank\tid\tscore\n", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_behind_stdout_is_a_sentence(folder: Path) -> None:
+    words = [*script(), "diagnose", "--scores", "scores.npy"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, cwd=folder, env=environment(), stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"unhub: ")
+    assert b"disk is full" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_text_that_the_encoding_lacks_is_escaped(folder: Path, shell: Run) -> None:
+    (folder / "odd.txt").write_text("".join(f"größe-{row}\n" for row in range(40)), encoding="utf-8")
+    words = "diagnose --scores scores.npy --target-ids odd.txt".split()
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    assert "gr\\xf6" in shell(*words, **ascii_only).out
+    assert "größe" in shell(*words, PYTHONIOENCODING="utf-8").out
+
+
+def test_ids_cannot_repaint_a_terminal(run: Run) -> None:
+    Path("odd.txt").write_text("".join(f"\x1b[31mred-{row}\n" for row in range(40)))
+    ended = run("diagnose", "--scores", "scores.npy", "--target-ids", "odd.txt")
+    assert "\x1b" not in ended.out
+    assert "\\x1b[31mred-" in ended.out
+
+
+def test_a_bug_is_one_sentence_and_a_traceback_only_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**given: object) -> None:
+        raise RuntimeError("wheels\ncame off")
+
+    monkeypatch.setattr(unhub, "diagnose", broken)
+    words = ["diagnose", "--scores", "scores.npy"]
+    ended = run(*words)
+    assert ended.code == 1
+    assert ended.err == (
+        "unhub: this is a bug (RuntimeError: wheels came off); please report it with what 'unhub --debug ...' prints.\n"
+    )
+    for debugged in (run("--debug", *words), run(*words, "--debug")):
+        assert debugged.code == 1
+        assert "Traceback" in debugged.err
+        assert "in broken" in debugged.err
+    monkeypatch.setenv("UNHUB_DEBUG", "1")
+    assert "Traceback" in run(*words).err
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "x.npy"), "x.npy: permission denied"),
+        (OSError(28, "No space left on device", "y"), "y: the disk is full"),
+        (IsADirectoryError(21, "Is a directory", "z"), "z: it is a folder"),
+        (MemoryError(), "does not fit in memory"),
+    ],
+)
+def test_errors_of_the_machine_are_sentences(
+    error: Exception, words: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(**given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(unhub, "diagnose", failing)
+    ended = run("diagnose", "--scores", "scores.npy")
+    assert ended.code == 2
+    assert words in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_an_interrupt_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(unhub, "diagnose", interrupted)
+    ended = run("diagnose", "--scores", "scores.npy")
+    assert (ended.code, ended.err) == (130, "unhub: interrupted\n")
+
+
+def test_no_words_are_a_call_for_help(run: Run) -> None:
+    ended = run()
+    assert ended.code == 0
+    assert ended.out == run("--help").out
+    assert run("--version").out == f"unhub {unhub.__version__}\n"
+
+
+def test_the_library_does_without_the_packages_of_the_command_line() -> None:
+    code = "import sys, unhub; print(sorted({'typer', 'rich', 'click'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_help_does_without_what_only_work_needs() -> None:
+    heavy = "{'rich', 'scipy', 'ot', 'torch', 'pyarrow', 'h5py', 'zarr', 'unhub.demo'}"
+    code = (
+        f"import sys, unhub.cli; unhub.cli.main(['--help']); print(sorted({heavy} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_main_is_quiet_about_warnings_elsewhere(folder: Path, recwarn: pytest.WarningsRecorder) -> None:
+    assert main(["evaluate", "--scores", "scores.npy", "--relevant", "diagonal"]) == 0
+    assert not recwarn.list
