@@ -1,4 +1,4 @@
-"""What every test may ask for: where the real data stands, and how hard hypothesis looks."""
+"""What every test may ask for: where the real data stands, and how hypothesis looks for faults."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "unhub", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "unhub",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
 settings.load_profile("unhub")
 

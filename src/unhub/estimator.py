@@ -176,34 +176,3 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if not known.all():
             bias[~known] = self.correction_.extend(targets[~known])
         return bias
-
-
-def fit_on_itself(method: AdditiveMethod, gallery: FloatArray, target_bank: Any, reader: Reader) -> Correction:
-    """The correction of a gallery that is its own bank, every item silent about itself."""
-    rows = reader.vectors(gallery, "targets")
-    problem = from_vectors(reader, rows, rows, target_bank)
-    banks = replace(problem.banks, queries=MaskedBank(problem.banks.queries))
-    check_needs(method, banks)
-    others = len(rows) - 1
-    if settings(method).get("k", 0) > others:
-        method = additive(method_by_name(method, {"k": others}))
-    settled = settle_temperature(method, banks.queries, given=True)
-    for sentence in settled.warnings:
-        warnings.warn(sentence, UnhubWarning, stacklevel=4)
-    estimator = additive(settled.method)
-    bias = estimator.estimate(banks)
-    return Correction(
-        method=estimator,
-        bias=(estimator.strength * bias.values).astype(np.float32),
-        status=bias.status,
-        iterations=bias.iterations,
-        marginal_error=bias.marginal_error,
-        offset=bias.offset,
-        potentials=bias.potentials,
-        digests=row_digests(rows),
-        targets=rows,
-        query_bank=rows,
-        target_bank=problem.target_bank if "targets" in estimator.needs else None,
-        reader=reader,
-        warnings=settled.warnings,
-    )

@@ -217,6 +217,8 @@ def test_diagnose_counts_every_target(scores):
     assert diagnosis.hubs(1, k=1)[0].count == diagnosis["max_n@1"]
     assert json.loads(diagnosis.to_json())["hubness"]["skew@10"] == diagnosis["skew@10"]
     assert "targets take" in diagnosis.table()
+    with pytest.raises(InputError, match="k is 3; a diagnosis counts the first 1, 5, 10"):
+        diagnosis.hubs(k=3)
 
 
 def test_normalize_of_a_bias_is_score_plus_bias(scores):

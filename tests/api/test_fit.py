@@ -87,6 +87,12 @@ def test_a_weight_of_two_is_a_query_that_came_twice(problem):
         assert np.abs(weighted.bias - repeated.bias).max() < 2e-6
 
 
+def test_weights_may_be_in_a_file(problem, tmp_path):
+    np.save(tmp_path / "w.npy", np.linspace(1, 2, 60))
+    by_file = unhub.fit("sn", **problem, query_weight=tmp_path / "w.npy")
+    assert (by_file.bias == unhub.fit("sn", **problem, query_weight=np.linspace(1, 2, 60)).bias).all()
+
+
 def test_tol_runs_on_to_convergence_and_iterations_bound_it(problem):
     converged = unhub.fit("sn", **problem, tau=0.1, tol=1e-6)
     assert converged.status == "converged"
@@ -202,3 +208,28 @@ def test_logits_are_recognised(problem):
         unhub.fit("sn", scores=scores)
     assert np.isfinite(unhub.fit("sn", scores=scores, tau="auto").bias).all()
     assert np.isfinite(unhub.fit("sn", scores=scores, tau=1.0).bias).all()
+
+
+def test_the_gallery_as_its_own_bank_is_noticed_and_can_be_meant(problem):
+    itself = {"targets": problem["targets"], "query_bank": problem["targets"]}
+    with pytest.warns(UnhubWarning, match="query_bank and targets are the same vectors"):
+        unhub.fit("is", **itself, tau=0.05)
+    masked = unhub.fit("is", **itself, tau=0.05, ignore_self=True)
+    scores = problem["targets"] @ problem["targets"].T
+    np.fill_diagonal(scores, -np.inf)
+    expected = -0.05 * np.log(np.exp(scores / 0.05).sum(axis=0))
+    assert np.allclose(masked.bias, expected - expected.mean(), atol=1e-6)
+    with pytest.raises(InputError, match="ignore_self needs the gallery as its own bank, but 60 bank rows meet 40"):
+        unhub.fit("is", **problem, ignore_self=True)
+
+
+def test_none_leaves_a_hyper_parameter_as_it_is(problem):
+    assert unhub.fit("sn", **problem, tau=None, strength=None).settings == unhub.fit("sn", **problem).settings
+
+
+@pytest.mark.parametrize("scale", [1e20, 1e-25])
+def test_any_length_can_be_normalised(problem, scale):
+    plain = unhub.fit("is", **problem, tau=0.05)
+    scaled = unhub.fit("is", targets=problem["targets"] * np.float32(scale), query_bank=problem["query_bank"],
+                       normalize=True, tau=0.05)  # fmt: skip
+    assert np.allclose(scaled.bias, plain.bias, atol=1e-5)

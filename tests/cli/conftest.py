@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +29,13 @@ class Ended:
 
 
 Run = Callable[..., Ended]
+
+DECORATION = re.compile(r"[\x1b─-╿▀-▟⠀-⣿]")
+"""escape sequences, boxes, blocks and spinners, none of which belong in a pipe"""
+
+
+def plain(text: str) -> bool:
+    return DECORATION.search(text) is None
 
 
 def unit(rows: Any) -> Any:

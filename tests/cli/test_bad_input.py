@@ -247,19 +247,35 @@ CASES = {
     "extend by nothing": Case("extend c.unhub", ("--targets", "--scores"), fitted),
     "check of nothing": Case("check", ("needs files",)),
     "no demo of that name": Case("demo weather", ("no demo 'weather'", "emoji")),
-    "unknown command": Case("fti", ("no such command 'fti'", "fit", "unhub --help")),
+    "unknown command": Case("fti", ("no such command 'fti'", "unhub --help")),
     "unknown flag": Case(f"{FIT} --tua 1", ("no such option", "--tua", "--tau", "unhub fit --help")),
     "missing flag": Case("fit --targets targets.npy", ("missing option", "--output", "unhub fit --help")),
     "not a whole number": Case(f"{FIT} --targets targets.npy --iterations many", ("'--iterations'", "integer")),
 }
 
 
+AS_A_PROCESS = (
+    "NaN rows", "zero vectors", "dimension", "tau below the precision", "not of unit length", "truncated", "a pickle",
+    "logits", "transposed", "no bias", "another gallery", "damaged correction", "folder of the output",
+    "unknown command", "unknown flag",
+)  # fmt: skip
+"""cases that are also tried as a user does, in a process of its own, which takes its time"""
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_sentence_and_exit_code_2(name: str, shell: Run, folder: Path) -> None:
-    case = CASES[name]
+def test_a_sentence_and_exit_code_2(name: str, run: Run, folder: Path) -> None:
+    refused(CASES[name], run, folder)
+
+
+@pytest.mark.parametrize("name", AS_A_PROCESS)
+def test_a_sentence_and_exit_code_2_of_a_process(name: str, shell: Run, folder: Path) -> None:
+    refused(CASES[name], shell, folder)
+
+
+def refused(case: Case, run: Run, folder: Path) -> None:
     case.before(folder)
     before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    ended = shell(*case.command.split())
+    ended = run(*case.command.split())
     assert ended.code == 2, ended
     assert ended.err.startswith("unhub: ")
     assert ended.err.count("\n") == 1

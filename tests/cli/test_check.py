@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from shlex import split
 
 import numpy as np
 
 from .conftest import QUERIES, TARGETS, Run
 
-VECTORS = "--queries queries.npy --targets targets.npy --query-bank bank.npy".split()
+VECTORS = split("--queries queries.npy --targets targets.npy --query-bank bank.npy")
 
 
 def next_command(out: str) -> list[str]:
@@ -60,8 +61,8 @@ def test_every_problem_is_told_at_once(run: Run) -> None:
     Path("few.txt").write_text("a\nb\n")
     Path("pairs.tsv").write_text("0\t99\n")
     np.save("w.npy", np.ones(3))
-    flags = "--targets bad.npy --query-bank short.npy --queries queries.npy --target-bank no.npy".split()
-    more = "--target-ids few.txt --relevant pairs.tsv --target-prior w.npy --metric l2".split()
+    flags = split("--targets bad.npy --query-bank short.npy --queries queries.npy --target-bank no.npy")
+    more = split("--target-ids few.txt --relevant pairs.tsv --target-prior w.npy --metric l2")
     ended = run("check", *flags, *more, "--json")
     found = json.loads(ended.out)
     problems = found["problems"]
@@ -70,16 +71,17 @@ def test_every_problem_is_told_at_once(run: Run) -> None:
         ("targets has 40 rows but there are 2 ids",),
         ("NaN", "row 3"),
         ("zero vector", "row 5"),
-        ("not of unit length", "to 3"),
+        ("targets is not of unit length", "to 3"),
+        ("query_bank is not of unit length",),
         ("target_bank", "no file 'no.npy'"),
         ("query_bank has dimension 5 but targets has 16",),
         ("99",),
         ("target_prior has shape (3,)",),
     ):
         assert any(all(word in each for word in words) for each in problems), (words, problems)
-    assert len(problems) == len(set(problems)) == 9
+    assert len(problems) == len(set(problems)) == 10
     assert (ended.code, found["ready"], found["next"]) == (2, False, None)
-    assert ended.err == "unhub: 9 problems found; put right what is listed and check again.\n"
+    assert ended.err == "unhub: 10 problems found; put right what is listed and check again.\n"
 
 
 def test_problems_are_sentences_for_people(run: Run) -> None:
@@ -93,7 +95,7 @@ def test_problems_are_sentences_for_people(run: Run) -> None:
 def test_matrices_must_share_their_axes(run: Run) -> None:
     np.save("wide.npy", np.load("bank_scores.npy")[:, :30])
     np.save("cross.npy", np.zeros((7, 3), dtype=np.float32))
-    flags = "--scores scores.npy --query-bank-scores wide.npy --cross-bank-scores cross.npy".split()
+    flags = split("--scores scores.npy --query-bank-scores wide.npy --cross-bank-scores cross.npy")
     found = json.loads(run("check", *flags, "--json").out)
     assert len(found["problems"]) == 2
     assert f"query_bank_scores has 30 columns but scores has {TARGETS} columns" in found["problems"][0]

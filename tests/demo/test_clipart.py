@@ -224,7 +224,7 @@ def test_a_split_deals_small_families_and_leaves_their_rest(build: ModuleType, m
     family = np.array([0, 0, 0, 3, 3, 5, 6, 7, 8])
     query = np.array([True, True, True, False, True, True, True, True, False])
     keys = ["a", "a", "a", "b", "b", "c", "c", "d", "e"]
-    part = build.split(family, keys, query, seed=1)
+    part = build.split(family, keys, keys, query, seed=1)
     assert set(part[:3]) == {"map"}, "a large family stays with the map"
     assert part[8] == "map", "a drawing without a query stays with the map"
     for name in ("test", "bank"):
@@ -232,7 +232,7 @@ def test_a_split_deals_small_families_and_leaves_their_rest(build: ModuleType, m
         assert len({keys[i] for i in chosen}) == len(chosen) <= 2
     assert part[3] in ("map", "left")
     assert (part[3] == "left") == (part[4] in ("test", "bank"))
-    assert part.tolist() == build.split(family, keys, query, seed=1).tolist()
+    assert part.tolist() == build.split(family, keys, keys, query, seed=1).tolist()
 
 
 def test_a_family_stays_in_one_fold(build: ModuleType) -> None:

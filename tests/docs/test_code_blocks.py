@@ -18,7 +18,8 @@ PAGES = sorted(DOCS.glob("*.md"))
 
 # A fenced block of Python or of a console, or a comment that prepares what a page takes for granted.
 BLOCK = re.compile(
-    r"^(?P<indent>[ ]*)```(?P<kind>python|console|bash)\n(?P<code>.*?)^(?P=indent)```[ ]*$|^<!-- python\n(?P<hidden>.*?)^-->$",
+    r"^(?P<indent>[ ]*)```(?P<kind>python|console|bash)\n(?P<code>.*?)^(?P=indent)```[ ]*$"
+    r"|^<!-- python\n(?P<hidden>.*?)^-->$",
     re.MULTILINE | re.DOTALL,
 )
 

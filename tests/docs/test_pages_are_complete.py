@@ -18,9 +18,7 @@ def page(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-METHOD_SECTIONS = {
-    name: text for name, text in re.findall(r"^### `(\w+)`[^\n]*\n(.*?)(?=^##|\Z)", page("methods.md"), re.M | re.S)
-}
+METHOD_SECTIONS = dict(re.findall(r"^### `(\w+)`[^\n]*\n(.*?)(?=^##|\Z)", page("methods.md"), re.M | re.S))
 
 
 def test_methods_page_has_every_method():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.problems import unit_vectors
 
 import unhub
 from identities.strategies import matrices, some_weights, vectors
@@ -78,3 +79,25 @@ def test_one_fused_pass_is_two_plain_ones(p, block):
     plain_f = p.tau * np.log(a) - row_logsumexp(bank, p.tau, g)
     np.testing.assert_allclose(f, plain_f, atol=2e-6)
     np.testing.assert_allclose(columns, column_logsumexp(bank, p.tau, plain_f), atol=2e-6)
+
+
+@pytest.mark.parametrize("memory", [None, "2kB"])
+def test_embeddings_are_evaluated_as_their_scores_are(memory):
+    """Every method but the transport plans, whose answer needs the whole matrix anyway."""
+    rng = np.random.default_rng(4)
+    queries, targets, query_bank, target_bank = (unit_vectors(rng, size, 12) for size in (40, 30, 50, 20))
+    names = [name for name in unhub.METHODS if name not in ("otn", "l2n", "hn", "sparse_k")]
+    given = {"relevant": rng.integers(0, 30, 40), "methods": names, "tau": 0.05, "resamples": 1}
+    from_vectors = unhub.evaluate(
+        queries=queries, targets=targets, query_bank=query_bank, target_bank=target_bank, memory=memory, **given
+    )
+    from_scores = unhub.evaluate(
+        scores=queries @ targets.T,
+        query_bank_scores=query_bank @ targets.T,
+        cross_bank_scores=query_bank @ target_bank.T,
+        target_bank_scores=target_bank @ targets.T,
+        **given,
+    )
+    for name in names:
+        for metric in ("R@1", "R@10", "MnR", "skew@10"):
+            assert from_vectors[name][metric] == pytest.approx(from_scores[name][metric], abs=1e-9), (name, metric)

@@ -13,7 +13,7 @@ import numpy as np
 
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.types import AnyArray
 from unhub.io import Rows, open_rows, replace_file
 from unhub.methods import AdditiveMethod, method
@@ -148,7 +148,7 @@ def _with_noted_gallery(correction: Correction, source: str | None) -> Correctio
         return correction
     try:
         return attach(correction, open_rows(source, name="targets"))
-    except InputError:
+    except UnhubError:
         return correction
 
 

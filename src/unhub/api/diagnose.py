@@ -55,13 +55,13 @@ class Diagnosis:
 
     def hubs(self, most: int = 10, *, k: int = DEPTH) -> tuple[Hub, ...]:
         """The targets that come up most often among the first k, most frequent first."""
-        counts = self.counts[k]
+        counts = self._counts(k)
         order = np.argsort(-counts, kind="stable")[:most]
         return tuple(Hub(int(row), self._name(int(row)), int(counts[row])) for row in order if counts[row] > 0)
 
     def share(self, of: float = 0.01, *, k: int = 1) -> float:
         """The share of all first-k places taken by the most frequent targets, ``of`` of the gallery (at least one)."""
-        counts = np.sort(self.counts[k])[::-1]
+        counts = np.sort(self._counts(k))[::-1]
         heads = max(1, round(of * self.gallery))
         return float(counts[:heads].sum() / max(1, counts.sum()))
 
@@ -103,6 +103,11 @@ class Diagnosis:
     def to_json(self, *, indent: int | None = 2) -> str:
         """The same as text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def _counts(self, k: int) -> IntArray:
+        if k not in self.counts:
+            raise InputError(f"k is {k}; a diagnosis counts the first {', '.join(map(str, self.counts))}.")
+        return self.counts[k]
 
     def _name(self, row: int) -> str:
         return str(row) if self.ids is None else self.ids[row]

@@ -9,13 +9,18 @@ from typing import Any, Unpack
 import numpy as np
 
 from unhub.api.correction import Correction
-from unhub.api.problem import Problem, check_needs, from_scores, from_vectors
+from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
 from unhub.api.progress import Progress, watched
 from unhub.api.sources import Metric, Reader, column_ids
 from unhub.api.temperature import settle_temperature
 from unhub.core.fingerprint import row_digests
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.methods import ADDITIVE, AdditiveMethod, HyperParameters, Method, is_additive, method
+
+SELF_BANK = (
+    "query_bank and targets are the same vectors, so every target is its own best query and little is left to learn; "
+    "pass ignore_self=True if the gallery is meant to be its own bank."
+)
 
 
 def fit(
@@ -30,6 +35,7 @@ def fit(
     ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
+    ignore_self: bool = False,
     metric: Metric = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
@@ -43,7 +49,8 @@ def fit(
     target bank), for dualis target_bank_scores (target bank, gallery).
 
     Hyper-parameters go by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of the
-    bank's scores. memory, such as "64MB", bounds the blocks of scores.
+    bank's scores. ignore_self: the bank is the gallery itself, and no item speaks for itself. memory, such as "64MB",
+    bounds the blocks of scores.
 
     >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3).tolist()
@@ -53,6 +60,11 @@ def fit(
     reader = Reader(metric, normalize, memory)
     problem = _open(reader, locals())
     check_needs(chosen, problem.banks)
+    digests = None if problem.targets is None else row_digests(problem.targets)
+    if ignore_self:
+        problem = replace(problem, banks=without_self(problem.banks))
+    elif problem.query_bank is not None and np.array_equal(row_digests(problem.query_bank), digests):
+        warnings.warn(SELF_BANK, UnhubWarning, stacklevel=2)
     by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
     settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
     for sentence in settled.warnings:
@@ -70,7 +82,7 @@ def fit(
         potentials=bias.potentials,
         query_weight=problem.banks.query_weight,
         ids=known if problem.targets is None else problem.targets.ids,
-        digests=None if problem.targets is None else row_digests(problem.targets),
+        digests=digests,
         targets=problem.targets,
         query_bank=problem.query_bank,
         target_bank=problem.target_bank if "targets" in estimator.needs else None,

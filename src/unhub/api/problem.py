@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from unhub.api.sources import Reader, marginal, same_rows
-from unhub.banks import Banks
+from unhub.banks import Banks, MaskedBank
 from unhub.foundation.errors import InputError
 from unhub.io import Rows
 from unhub.methods import Method
@@ -103,6 +103,14 @@ def empty_bank(source: Any, *, axis: int) -> Rows | None:
     if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[axis] == 0:
         return Rows(source.astype(np.float32), name="target_bank")
     return None
+
+
+def without_self(banks: Banks) -> Banks:
+    """The banks of a gallery that is its own bank, every item silent about itself."""
+    rows, columns = banks.queries.shape
+    if rows != columns:
+        raise InputError(f"ignore_self needs the gallery as its own bank, but {rows:,} bank rows meet {columns:,} targets.")
+    return replace(banks, queries=MaskedBank(banks.queries))
 
 
 def missing(method: Method, banks: Banks) -> str | None:

@@ -11,6 +11,9 @@ from unhub.foundation.types import FloatArray, Sliceable
 TILE = 8192
 """targets turned to float32 at once when the gallery is not a float32 array in memory"""
 
+SHORTEST, LONGEST = 1e-15, 1e15
+"""lengths between which squares keep their digits in float32"""
+
 
 @dataclass(frozen=True)
 class EmbeddingBank:
@@ -48,7 +51,9 @@ def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) 
     if not normalize:
         return block
     length = np.linalg.norm(block, axis=1, keepdims=True)
-    return block / np.where(length > 0, length, 1)
+    if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
+        length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
+    return np.divide(block, length, out=np.zeros_like(block), where=length > 0, casting="same_kind")
 
 
 def _ready(rows: Sliceable) -> bool:

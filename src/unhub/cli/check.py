@@ -61,7 +61,8 @@ def command(
         raise InputError("check needs files to look at, such as --targets and --query-bank.")
     with working("reading"):
         seen = inspect(given)
-        dim = seen.rows["targets"].shape[1] if "targets" in seen.rows and "scores" not in seen.rows else None
+        matrix = "scores" in seen.rows or "query_bank_scores" in seen.rows
+        dim = None if matrix or "targets" not in seen.rows else seen.rows["targets"].shape[1]
         expected = None if seen.bank is None else cost(seen.bank, dim, memory)
     step = None if seen.problems else next_command(given, logits=seen.logits)
     if json:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from unhub.cli import console, options, output, results
-from unhub.cli.inputs import relevance, test_shape, with_weights
+from unhub.cli.inputs import relevance, sizes, with_weights
 from unhub.cli.progress import working
 from unhub.foundation.errors import InputError
 
@@ -111,7 +111,7 @@ def command(
         raise InputError(f"--compare is about {results.ON}; name it among the metrics, or leave --compare out.")
     with working("evaluating") as progress:
         found = unhub.evaluate(
-            relevant=relevance(relevant, test_shape(sources)),
+            relevant=relevance(relevant, sizes(sources)),
             methods=chosen,
             progress=progress,
             **with_weights(sources),
@@ -120,7 +120,7 @@ def command(
             **hyper,
         )
     if out is not None:
-        output.write_text(out, results.FORMATS[results.ENDINGS[output.ending(out)]](found, compare is not False))
+        output.write_text(out, results.FORMATS[results.ENDINGS[output.ending(out)]](found, compare is True))
     if shape == "table" and console.on_terminal():
         results.show(found, compare=compare is not False)
     else:

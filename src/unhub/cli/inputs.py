@@ -39,7 +39,7 @@ def relevance(text: str, shape: tuple[int, int]) -> Any:
     return found
 
 
-def test_shape(sources: dict[str, Any]) -> tuple[int, int]:
+def sizes(sources: dict[str, Any]) -> tuple[int, int]:
     """How many queries and targets an evaluation has; files are only opened for it."""
     if "scores" in sources:
         return open_rows(sources["scores"], name="scores").shape

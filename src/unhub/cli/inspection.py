@@ -148,10 +148,20 @@ def _sides(seen: Inspection) -> tuple[tuple[int, int] | None, list[Any]]:
 
 
 def _weights(seen: Inspection) -> None:
-    for name, beside, of in (("query_weight", "query_bank", "bank queries"), ("target_prior", "targets", "targets")):
+    """One weight for each bank query, and one for each target, whichever file says how many there are."""
+    banks = ("query_bank", "query_bank_scores", "queries", "scores")
+    sizes = {
+        "query_weight": [len(seen.rows[name]) for name in banks if name in seen.rows],
+        "target_prior": [
+            len(rows) if name == "targets" else rows.shape[1]
+            for name, rows in seen.rows.items()
+            if name in ("targets", "scores", "query_bank_scores")
+        ],
+    }
+    for name, of in (("query_weight", "bank queries"), ("target_prior", "targets")):
         values = seen.tried(weights, seen.given[name], name) if name in seen.given else None
-        if values is not None and beside in seen.rows:
-            seen.tried(marginal, values, name, len(seen.rows[beside]), of)
+        if values is not None and sizes[name]:
+            seen.tried(marginal, values, name, sizes[name][0], of)
 
 
 def _bank(rows: Mapping[str, Rows], reader: Reader) -> Bank | None:

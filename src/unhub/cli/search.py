@@ -50,11 +50,10 @@ def command(
         fixed = loaded.search(asked, k)
         before = loaded.search(asked, k, corrected=False) if raw else None
     titles, rows = _rows(asked.ids, fixed, before)
-    plain = {"schema_version": SCHEMA_VERSION, "correction": correction, "k": k, "queries": _grouped(titles, rows)}
     if out is not None:
-        _write(out, titles, rows, plain)
+        _write(out, titles, rows, correction)
     if json:
-        console.data(plain)
+        console.data(_plain(titles, rows, correction))
         return
     _show(titles, rows, len(fixed), whole=out is None)
     if out is not None:
@@ -77,17 +76,20 @@ def _hit(hits: Hits, query: int, place: int) -> list[Any]:
     return [str(hits.ids[query, place]), round(float(hits.scores[query, place]), 6)]
 
 
-def _grouped(titles: tuple[str, ...], rows: list[list[Any]]) -> list[dict[str, Any]]:
-    """The hits by query."""
+def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> dict[str, Any]:
+    """The hits by query, as plain data."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row[0], []).append(dict(zip(titles[1:], row[1:], strict=True)))
-    return [{"query": query, "hits": hits} for query, hits in found.items()]
+    queries = [{"query": query, "hits": hits} for query, hits in found.items()]
+    return {"schema_version": SCHEMA_VERSION, "correction": correction, "queries": queries}
 
 
-def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], plain: dict[str, Any]) -> None:
+def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> None:
     kind = output.ending(out)
-    output.write_text(out, console.as_json(plain) if kind == ".json" else output.table_text(kind, titles, rows))
+    whole = kind == ".json"
+    text = console.as_json(_plain(titles, rows, correction)) if whole else output.table_text(kind, titles, rows)
+    output.write_text(out, text)
 
 
 def _show(titles: tuple[str, ...], rows: list[list[Any]], queries: int, *, whole: bool) -> None:

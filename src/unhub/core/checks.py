@@ -64,6 +64,8 @@ def check_marginal(values: AnyArray, name: str, size: int, of: str) -> None:
     """Refuses weights that are not one positive number for each item."""
     if values.shape != (size,):
         raise InputError(f"{name} has shape {values.shape} but there are {size:,} {of}; give one number for each.")
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds {values.dtype} values, not numbers; give one positive number for each.")
     if not np.isfinite(values).all() or values.min() <= 0:
         where = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         raise InputError(f"{name} must be positive and finite; it is not at {_places(where.tolist(), None)}.")

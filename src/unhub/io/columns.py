@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io.address import SEPARATOR, Address
+from unhub.io.address import SEPARATOR, Address, find
+from unhub.io.arrays import as_array
 from unhub.io.contents import WHOLE, choose
 from unhub.io.damage import guarded
 from unhub.io.formats import read_contents
+
+
+def read_values(source: Any, *, name: str) -> AnyArray:
+    """One column of values from a path (``file.npz::key`` too), an array, a tensor or a list.
+
+    >>> read_values([1, 2.5], name="query_weight").tolist()
+    [1.0, 2.5]
+    """
+    if isinstance(source, str | os.PathLike):
+        return read_column(find(source, name=name))
+    return as_array(source, name=name)
 
 
 def read_column(address: Address) -> AnyArray:

@@ -68,9 +68,13 @@ class HyperParameters(TypedDict, total=False):
 
 
 def method(which: str | Method, given: HyperParameters | None = None) -> Method:
-    """The method of that name with these hyper-parameters; an object passes with the given ones replaced."""
+    """The method of that name with these hyper-parameters; an object passes with the given ones replaced.
+
+    None leaves a hyper-parameter as it is.
+    """
     found = _lookup(which)
-    unknown = [key for key in given or {} if key not in _fields(found)]
+    given = _told(given)
+    unknown = [key for key in given if key not in _fields(found)]
     if unknown:
         has = ", ".join(_fields(found)) or "no hyper-parameters"
         raise InputError(f"{found.name} has no hyper-parameter {unknown[0]!r}; it has {has}.")
@@ -82,7 +86,8 @@ def methods(which: Iterable[str | Method], given: HyperParameters | None = None)
     found = [_lookup(each) for each in which]
     if not found:
         raise InputError(f"methods is empty; name at least one of: {', '.join(METHODS)}.")
-    for key in given or {}:
+    given = _told(given)
+    for key in given:
         if not any(key in _fields(each) for each in found):
             names = ", ".join(each.name for each in found)
             raise InputError(f"no method of {names} has the hyper-parameter {key!r}.")
@@ -122,6 +127,10 @@ def _fields(which: Method) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(cast(Any, which)))
 
 
-def _replaced(which: Method, given: HyperParameters | None) -> Method:
-    chosen = {key: value for key, value in (given or {}).items() if key in _fields(which)}
+def _told(given: HyperParameters | None) -> HyperParameters:
+    return cast(HyperParameters, {key: value for key, value in (given or {}).items() if value is not None})
+
+
+def _replaced(which: Method, given: HyperParameters) -> Method:
+    chosen = {key: value for key, value in given.items() if key in _fields(which)}
     return cast(Method, dataclasses.replace(cast(Any, which), **chosen))

@@ -1,0 +1,117 @@
+"""The demonstration from end to end, on its real data and with its real encoder."""
+
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import unhub
+from unhub.demo.choice import BANK_METHODS, Choice, verdict
+from unhub.demo.run import run
+from unhub.foundation.errors import InputError
+from unhub.metrics import Interval
+
+pytestmark = pytest.mark.xdist_group("demo")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What the emoji demonstration prints, gives back and leaves behind."""
+    folder = tmp_path_factory.mktemp("demo")
+    screen = io.StringIO()
+    summary = run(
+        "emoji", output=folder / "out", console=Console(file=screen, width=200), words=["etwas zu essen"]
+    )
+    return screen.getvalue(), summary, folder / "out"
+
+
+def test_it_goes_through_every_step(shown):
+    text, _, _ = shown
+    for step in range(1, 7):
+        assert f"\n{step}. " in text
+    assert "etwas zu essen" in text
+
+
+def test_every_bank_method_is_judged_with_an_interval(shown):
+    _, summary, _ = shown
+    assert set(summary["test"]["methods"]) == set(BANK_METHODS)
+    for name in BANK_METHODS:
+        low, high = summary["test"]["intervals"][name]["R@1"]
+        assert low <= summary["test"]["methods"][name]["R@1"] <= high
+        assert not summary["test"]["details"][name]["transductive"]
+
+
+def test_retrieval_gets_better_and_fairer(shown):
+    _, summary, _ = shown
+    methods = summary["test"]["methods"]
+    assert summary["verdict"]["method"] in ("is", "sn", "dbsn")
+    chosen = methods[summary["verdict"]["method"]]
+    assert chosen["R@1"] > methods["none"]["R@1"] + 3
+    assert chosen["skew@10"] < methods["none"]["skew@10"] / 2
+    assert summary["transductive"]["transductive"]
+
+
+def test_unseen_targets_are_served_by_the_saved_potentials(shown):
+    _, summary, _ = shown
+    assert summary["extension"]["largest_gap"] < 1e-5
+    assert summary["extension"]["found_first"] >= summary["extension"]["queries"] / 2
+
+
+def test_what_it_keeps_can_be_used(shown):
+    _, summary, folder = shown
+    assert json.loads((folder / "results.json").read_text(encoding="utf-8")) == json.loads(json.dumps(summary))
+    correction = unhub.load(folder / "emoji.unhub", targets=folder / "targets.npy")
+    hits = correction.search(folder / "queries.npy", k=1)
+    right = (hits.rows[:, 0] == np.load(folder / "relevant.npy")).mean()
+    assert 100 * right == pytest.approx(summary["test"]["methods"][correction.method.name]["R@1"], abs=0.2)
+
+
+def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
+    text, _, _ = shown
+    commands = re.findall(r"^ {4}(unhub .*)$", text, flags=re.MULTILINE)
+    assert len(commands) == 3
+    script = str(Path(sys.executable).with_name("unhub"))
+    for command in commands:
+        done = subprocess.run(
+            [script, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_an_unknown_demo_lists_those_that_exist():
+    with pytest.raises(InputError, match="there is no demo 'films'; there are emoji, clipart"):
+        run("films", console=Console(file=io.StringIO()))
+
+
+def choice(name, gmean, low, high):
+    interval = Interval((low + high) / 2, low, high, 0.9, 1000, 0)
+    return Choice(unhub.methods.method(name), {"R@1": gmean, "gmean": gmean}, interval)
+
+
+def test_the_verdict_is_none_when_nothing_beats_it_or_the_gain_may_be_chance():
+    none = choice("none", 50.0, 0.0, 0.0)
+    assert verdict({"none": none, "sn": choice("sn", 49.0, -2.0, 0.5)})[0] == "none"
+    chosen, why = verdict({"none": none, "sn": choice("sn", 51.0, -0.5, 2.5)})
+    assert chosen == "none"
+    assert "may be chance" in why
+    assert verdict({"none": none, "sn": choice("sn", 53.0, 1.0, 5.0)})[0] == "sn"
+
+
+def test_the_verdict_is_a_method_that_can_be_served():
+    none = choice("none", 50.0, 0.0, 0.0)
+    chosen, _ = verdict({"none": none, "nicdm": choice("nicdm", 60.0, 8.0, 12.0), "is": choice("is", 55.0, 3.0, 7.0)})
+    assert chosen == "is"
+
+
+def test_clipart_runs_without_an_encoder_of_texts():
+    screen = io.StringIO()
+    summary = run("clipart", console=Console(file=screen, width=160))
+    assert set(summary["test"]["methods"]) == set(BANK_METHODS)
+    assert "Every method" in screen.getvalue()
