@@ -78,7 +78,9 @@ def main() -> None:
     rows["plain NumPy is"] = best_of(3, lambda: numpy_is(B, T))
     rows["POT sn, float64"] = best_of(2, lambda: pot_sn(B, T))
     for name in unhub.ADDITIVE:
-        rows[f"unhub fit {name}"] = best_of(3, lambda name=name: unhub.fit(name, targets=T, query_bank=B, target_bank=Bt))
+        rows[f"unhub fit {name}"] = best_of(
+            3, lambda name=name: unhub.fit(name, targets=T, query_bank=B, target_bank=Bt)
+        )
     correction = unhub.fit("sn", targets=T, query_bank=B)
     rows["unhub search, top 10"] = best_of(3, lambda: correction.search(Q, k=10))
     rows["unhub extend, 1,000 targets"] = best_of(3, lambda: correction.extend(Bt))

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.api.fit import additive, fit
-from unhub.api.problem import check_needs, from_vectors
-from unhub.api.sources import Metric, Reader
-from unhub.api.temperature import settle_temperature
-from unhub.banks import MaskedBank
+from unhub.api.sources import Metric
 from unhub.banks.embedding import vectors
 from unhub.core.augmentation import augment_targets
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Temperature
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.methods import AdditiveMethod, HyperParameters, Method, settings
@@ -141,14 +136,12 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return tags
 
     def _correction(self, gallery: FloatArray) -> Correction:
-        if self.query_bank is None:
-            reader = Reader(self.metric, self.normalize, self.memory)
-            return fit_on_itself(self._method(), gallery, self.target_bank, reader)
         return fit(
             self._method(),
             targets=gallery,
-            query_bank=self.query_bank,
+            query_bank=gallery if self.query_bank is None else self.query_bank,
             target_bank=self.target_bank,
+            ignore_self=self.query_bank is None,
             metric=self.metric,
             normalize=self.normalize,
             memory=self.memory,

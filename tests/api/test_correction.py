@@ -23,7 +23,7 @@ def gallery(unit_rows):
 
 @pytest.fixture
 def correction(gallery, unit_rows):
-    return unhub.fit("sn", targets=gallery, query_bank=unit_rows(80, 24), ids=[f"item-{i}" for i in range(50)])
+    return unhub.fit("sn", targets=gallery, query_bank=unit_rows(80, 24), target_ids=[f"item-{i}" for i in range(50)])
 
 
 def test_search_is_the_ranking_by_score_plus_bias(correction, gallery, unit_rows):
@@ -139,7 +139,7 @@ def test_damage_is_noticed_wherever_it_is(correction, tmp_path):
 
 
 def test_other_files_are_refused(tmp_path):
-    with pytest.raises(InputError, match="there is no file .*missing.unhub"):
+    with pytest.raises(InputError, match=r"there is no file .*missing.unhub"):
         unhub.load(tmp_path / "missing.unhub")
     from safetensors.numpy import save_file
 

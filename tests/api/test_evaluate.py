@@ -62,7 +62,9 @@ def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vecto
 
 
 def test_both_directions(vectors, scores):
-    both = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=["none", "sn"], tau=0.1, direction="both")
+    both = unhub.evaluate(
+        scores=scores, relevant=vectors["relevant"], methods=["none", "sn"], tau=0.1, direction="both"
+    )
     sets = [set(np.flatnonzero(vectors["relevant"] == j)) for j in range(40)]
     turned = unhub.evaluate(scores=scores.T, relevant=sets, methods=["none", "sn"], tau=0.1)
     assert both.reverse["sn"].values == pytest.approx(turned["sn"].values)
@@ -72,7 +74,9 @@ def test_both_directions(vectors, scores):
 
 def test_banks_change_places_in_the_reverse_direction(vectors, unit_rows):
     bank, second = unit_rows(30, 16), unit_rows(20, 16)
-    back = unhub.evaluate(**vectors, query_bank=bank, target_bank=second, methods=["dbsn"], tau=0.1, direction="reverse")
+    back = unhub.evaluate(
+        **vectors, query_bank=bank, target_bank=second, methods=["dbsn"], tau=0.1, direction="reverse"
+    )
     sets = [set(np.flatnonzero(vectors["relevant"] == j)) for j in range(40)]
     straight = unhub.evaluate(
         queries=vectors["targets"], targets=vectors["queries"], relevant=sets,
@@ -199,13 +203,17 @@ def test_arguments_that_cannot_be_used_are_refused(change, sentence, vectors):
 
 
 def test_a_transposed_matrix_is_noticed(scores):
-    with pytest.raises(InputError, match=r"scores is 80 x 40 but relevant has 40 entries, .* pass scores.T"):
+    with pytest.raises(
+        InputError, match=r"there are 80 queries and 40 targets but relevant has 40 entries, .* pass scores.T"
+    ):
         unhub.evaluate(scores=scores, relevant=np.arange(40))
 
 
 def test_test_queries_in_the_bank_are_refused_unless_meant(vectors, unit_rows):
     bank = np.concatenate((unit_rows(20, 16), vectors["queries"][[5, 8]]))
-    with pytest.raises(InputError, match=r"2 of 80 test queries are also in query_bank \(first rows: 5, 8\).*--allow-overlap"):
+    with pytest.raises(
+        InputError, match=r"2 of 80 test queries are also in query_bank \(first rows: 5, 8\).*--allow-overlap"
+    ):
         unhub.evaluate(**vectors, query_bank=bank, tau=0.1)
     unhub.evaluate(**vectors, query_bank=bank, tau=0.1, allow_overlap=True)
 

@@ -21,7 +21,7 @@ FIT = split("fit --targets targets.npy --query-bank bank.npy --target-ids ids.tx
 
 def test_fit_follows_the_spread_and_says_what_it_did(run: Run) -> None:
     ended = run(*FIT, "-o", "c.unhub")
-    expected = unhub.fit("sn", targets="targets.npy", query_bank="bank.npy", ids="ids.txt", tau="auto")
+    expected = unhub.fit("sn", targets="targets.npy", query_bank="bank.npy", target_ids="ids.txt", tau="auto")
     assert (ended.code, ended.err) == (0, "")
     assert plain(ended.out)
     assert f"sn (tau {expected.settings['tau']:.4g}, iterations 10, strength 1)" in ended.out
@@ -134,7 +134,7 @@ def test_a_correction_of_scores_is_extended_by_scores(run: Run) -> None:
 
 def test_diagnose_names_the_hubs(run: Run) -> None:
     words = ["diagnose", "--queries", "queries.npy", "--targets", "targets.npy", "--target-ids", "ids.txt"]
-    expected = unhub.diagnose(queries="queries.npy", targets="targets.npy", target_ids="ids.txt")
+    expected = unhub.diagnose(queries="queries.npy", targets="targets.npy", target_target_ids="ids.txt")
     ended = run(*words, "--hubs", "3", "-o", "d.json")
     assert ended.out.startswith(expected.sentence)
     assert plain(ended.out)

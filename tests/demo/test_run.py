@@ -26,9 +26,7 @@ def shown(tmp_path_factory):
     """What the emoji demonstration prints, gives back and leaves behind."""
     folder = tmp_path_factory.mktemp("demo")
     screen = io.StringIO()
-    summary = run(
-        "emoji", output=folder / "out", console=Console(file=screen, width=200), words=["etwas zu essen"]
-    )
+    summary = run("emoji", output=folder / "out", console=Console(file=screen, width=200), words=["etwas zu essen"])
     return screen.getvalue(), summary, folder / "out"
 
 

@@ -69,11 +69,12 @@ class Diagnosis:
     def sentence(self) -> str:
         """What was found, in one sentence."""
         heads = max(1, round(0.01 * self.gallery))
-        kind = "even" if self["skew@10"] < MILD else "uneven" if self["skew@10"] < STRONG else "very uneven"
+        skew = self["skew@10"]
+        kind = "even" if skew < MILD else "uneven" if skew < STRONG else "very uneven"
+        taken = f"{heads:,} of {self.gallery:,} targets {'takes' if heads == 1 else 'take'} {self.share():.0%}"
         return (
-            f"Retrieval is {kind} (skew@10 {self['skew@10']:.2f}): {heads:,} of {self.gallery:,} targets take "
-            f"{self.share():.0%} of the first places, {self['antihub@10']:.0f} % of the targets are never among the "
-            f"first 10."
+            f"Retrieval is {kind} (skew@10 {skew:.2f}): {taken} of the first places, {self['antihub@10']:.0f} % of the "
+            f"targets are never among the first 10."
         )
 
     def table(self) -> str:

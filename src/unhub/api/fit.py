@@ -15,6 +15,7 @@ from unhub.api.sources import Metric, Reader, column_ids
 from unhub.api.temperature import settle_temperature
 from unhub.core.fingerprint import row_digests
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.types import IntArray
 from unhub.methods import ADDITIVE, AdditiveMethod, HyperParameters, Method, is_additive, method
 
 SELF_BANK = (
@@ -32,7 +33,7 @@ def fit(
     scores: Any = None,
     cross_bank_scores: Any = None,
     target_bank_scores: Any = None,
-    ids: Any = None,
+    target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
     ignore_self: bool = False,
@@ -63,7 +64,7 @@ def fit(
     digests = None if problem.targets is None else row_digests(problem.targets)
     if ignore_self:
         problem = replace(problem, banks=without_self(problem.banks))
-    elif problem.query_bank is not None and np.array_equal(row_digests(problem.query_bank), digests):
+    elif problem.query_bank is not None and digests is not None and _same(row_digests(problem.query_bank), digests):
         warnings.warn(SELF_BANK, UnhubWarning, stacklevel=2)
     by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
     settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
@@ -71,7 +72,7 @@ def fit(
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
     bias = estimator.estimate(watched(problem.banks, estimator, progress))
-    known = column_ids(ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
+    known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
         method=estimator,
         bias=(estimator.strength * bias.values).astype(np.float32),
@@ -89,6 +90,10 @@ def fit(
         reader=reader,
         warnings=settled.warnings,
     )
+
+
+def _same(one: IntArray, other: IntArray) -> bool:
+    return one.shape == other.shape and bool((one == other).all())
 
 
 def additive(which: Method) -> AdditiveMethod:
@@ -127,7 +132,7 @@ def _open(reader: Reader, given: dict[str, Any]) -> Problem:
     ):
         if given[name] is None:
             raise InputError(f"{name} is missing; give {what}, or a matrix of scores.")
-    targets = reader.vectors(given["targets"], "targets", ids=given["ids"])
+    targets = reader.vectors(given["targets"], "targets", ids=given["target_ids"])
     query_bank = reader.vectors(given["query_bank"], "query_bank", like=targets)
     problem = from_vectors(reader, targets, query_bank, given["target_bank"], **marginals)
     return replace(problem, targets=targets)

@@ -109,7 +109,9 @@ def without_self(banks: Banks) -> Banks:
     """The banks of a gallery that is its own bank, every item silent about itself."""
     rows, columns = banks.queries.shape
     if rows != columns:
-        raise InputError(f"ignore_self needs the gallery as its own bank, but {rows:,} bank rows meet {columns:,} targets.")
+        raise InputError(
+            f"ignore_self needs the gallery as its own bank, but {rows:,} bank rows meet {columns:,} targets."
+        )
     return replace(banks, queries=MaskedBank(banks.queries))
 
 

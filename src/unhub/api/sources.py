@@ -13,7 +13,7 @@ from unhub.core.blocks import block_rows, divided, memory_bytes
 from unhub.core.checks import check_dimension, check_marginal, check_scores, check_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
-from unhub.io import Rows, open_rows, read_ids, read_values, with_ids
+from unhub.io import Rows, open_rows, read_ids, read_numbers, with_ids
 
 Metric = Literal["cosine", "ip"]
 
@@ -81,7 +81,7 @@ def marginal(values: Any, name: str, size: int, of: str) -> FloatArray | None:
     """Weights as float64, one positive number for each item, or None."""
     if values is None:
         return None
-    array = read_values(values, name=name)
+    array = read_numbers(values, name=name)
     check_marginal(array, name, size, of)
     return array.astype(np.float64)
 

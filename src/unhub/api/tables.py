@@ -65,7 +65,7 @@ def notes(result: Evaluation) -> list[str]:
     if "R@1" in first.intervals:
         widths = (row.intervals["R@1"] for row in result.rows.values())
         half = max((high - low) / 2 for low, high in widths)
-        said.append(f"95 % intervals of R@1 are up to ±{half:.1f} wide (bootstrap, clustered by target)")
+        said.append(f"95 % intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
     said += [f"{name}: {why}" for name, why in result.skipped.items()]
     return said
 

@@ -38,7 +38,7 @@ def settle_temperature(method: Method, bank: Bank, *, given: bool, scores: Sprea
     if not names:
         return Settled(settle(method, 1.0), ())
     seen = spread(bank) if scores is None else scores
-    automatic = seen.tau if seen.std > 0 else max(abs(seen.high), 1.0) / 100
+    automatic = seen.tau if seen.std > 0 else max(seen.largest, 1.0) / 100
     settled = settle(method, automatic)
     if not given and _all_numbers(method, names):
         _refuse_logits(settled, names[0], seen)
@@ -56,22 +56,25 @@ def _all_numbers(method: Method, names: Sequence[str]) -> bool:
 
 
 def _refuse_logits(method: Method, name: str, seen: Spread) -> None:
-    largest = max(abs(seen.low), abs(seen.high))
-    if largest > COSINE_LIMIT:
+    if seen.largest > COSINE_LIMIT:
         raise InputError(
             f"the scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not cosines; the default "
-            f"{name} = {getattr(method, name):g} of {method.name} is made for cosines: pass {name}='auto' (about "
-            f"{seen.tau:.2g} here), or divide the scores by their logit scale, often 100."
+            f"{name} = {getattr(method, name):g} of {method.name} is made for cosines: pass {_automatic(name, seen)}, "
+            f"or divide the scores by their logit scale, often 100."
         )
 
 
 def _refuse_finer_than_scores(name: str, value: float, seen: Spread) -> None:
-    finest = RESOLUTION * max(abs(seen.low), abs(seen.high))
+    finest = RESOLUTION * seen.largest
     if value < finest:
         raise InputError(
-            f"{name} = {value:g} is too small: float32 scores up to {max(abs(seen.low), abs(seen.high)):.3g} cannot "
-            f"be told apart below {finest:.1g}; pass a larger {name}, or {name}='auto' (about {seen.tau:.2g} here)."
+            f"{name} = {value:g} is too small: float32 scores up to {seen.largest:.3g} cannot be told apart below "
+            f"{finest:.1g}; pass a larger {name}, or {_automatic(name, seen)}."
         )
+
+
+def _automatic(name: str, seen: Spread) -> str:
+    return f"{name}='auto' (--{name} auto; about {seen.tau:.2g} here)"
 
 
 def _unsuited(method: str, name: str, value: float, seen: Spread) -> list[str]:
@@ -80,5 +83,5 @@ def _unsuited(method: str, name: str, value: float, seen: Spread) -> list[str]:
     kind = "sharp" if value < seen.std else "soft"
     return [
         f"{name} = {value:g} of {method} is {kind} for scores whose standard deviation is {seen.std:.2g}; "
-        f"{name}='auto' would use {seen.tau:.2g}."
+        f"{name}='auto' (--{name} auto) would use {seen.tau:.2g}."
     ]

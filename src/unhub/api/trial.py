@@ -135,7 +135,7 @@ def open_side(
             raise InputError(f"scores and {given[0]} came together; give scores, or queries and targets, not both.")
         scores = reader.scores(matrices["scores"], "scores")
         names = [column_ids(each, size, "scores") for each, size in zip(ids, scores.shape, strict=True)]
-        relevance = _relevance(relevant, scores.shape, names, f"scores is {scores.shape[0]:,} x {scores.shape[1]:,}")
+        relevance = _relevance(relevant, scores.shape, names)
         banks = {name: value for name, value in matrices.items() if name != "scores"}
         return ScoreSide(reader, scores, banks, relevance, terms)
     for name in ("queries", "targets"):
@@ -147,8 +147,7 @@ def open_side(
     for name in ("query_bank", "target_bank"):
         opened[name] = None if vectors[name] is None else reader.vectors(vectors[name], name, like=targets)
     shape = queries.shape[0], targets.shape[0]
-    what = f"there are {shape[0]:,} queries and {shape[1]:,} targets"
-    return VectorSide(reader, opened, _relevance(relevant, shape, [queries.ids, targets.ids], what), terms)
+    return VectorSide(reader, opened, _relevance(relevant, shape, [queries.ids, targets.ids]), terms)
 
 
 def refuse_overlap(queries: Rows, bank: Rows, name: str) -> None:
@@ -162,12 +161,5 @@ def refuse_overlap(queries: Rows, bank: Rows, name: str) -> None:
         )
 
 
-def _relevance(relevant: Any, shape: tuple[int, int], ids: list[Any], what: str) -> Relevance:
-    """What is right for each query; a list that fits the columns and not the rows is a matrix lying on its side."""
-    flat = isinstance(relevant, list | tuple) or (isinstance(relevant, np.ndarray) and relevant.ndim == 1)
-    if flat and len(relevant) == shape[1] != shape[0]:
-        raise InputError(
-            f"{what} but relevant has {len(relevant):,} entries, one for each target; rows are queries, so this looks "
-            f"transposed: pass scores.T, or swap queries and targets, or give one entry per query."
-        )
+def _relevance(relevant: Any, shape: tuple[int, int], ids: list[Any]) -> Relevance:
     return read_relevance(relevant, queries=shape[0], targets=shape[1], query_ids=ids[0], target_ids=ids[1])

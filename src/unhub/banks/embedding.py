@@ -53,7 +53,8 @@ def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) 
     length = np.linalg.norm(block, axis=1, keepdims=True)
     if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
         length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
-    return np.divide(block, length, out=np.zeros_like(block), where=length > 0, casting="same_kind")
+    unit: FloatArray = np.divide(block, length, out=np.zeros_like(block), where=length > 0, casting="same_kind")
+    return unit
 
 
 def _ready(rows: Sliceable) -> bool:

@@ -28,6 +28,11 @@ class Spread:
     high: float
 
     @property
+    def largest(self) -> float:
+        """the largest score by size"""
+        return max(abs(self.low), abs(self.high))
+
+    @property
     def tau(self) -> float:
         """the temperature that suits this spread"""
         return self.std * TAU_PER_STD

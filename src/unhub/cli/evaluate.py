@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from unhub.cli import console, options, output, results
-from unhub.cli.inputs import relevance, sizes, with_weights
+from unhub.cli.inputs import relevance, sizes
 from unhub.cli.progress import working
 from unhub.foundation.errors import InputError
 
@@ -114,7 +114,7 @@ def command(
             relevant=relevance(relevant, sizes(sources)),
             methods=chosen,
             progress=progress,
-            **with_weights(sources),
+            **sources,
             **options.given(context, SETTINGS),
             **asked,
             **hyper,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options, output
-from unhub.cli.inputs import with_weights
 from unhub.cli.progress import working
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def command(
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
     hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS)) | options.given(context, SETTINGS)
     with working(f"fitting {name}") as progress:
-        correction = unhub.fit(name, **with_weights(sources), ids=target_ids, progress=progress, **hyper)
+        correction = unhub.fit(name, **sources, target_ids=target_ids, progress=progress, **hyper)
     correction.save(out)
     plain = _plain(correction, out, replaced)
     if json:

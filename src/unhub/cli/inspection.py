@@ -11,11 +11,11 @@ import numpy as np
 from unhub.api.sources import Reader, column_ids, marginal, named, same_rows
 from unhub.api.trial import refuse_overlap
 from unhub.banks import Bank, Spread, spread
-from unhub.cli.inputs import relevance, weights
+from unhub.cli.inputs import relevance
 from unhub.cli.lengths import row_lengths, vector_problems
 from unhub.core.checks import check_dimension, check_scores
 from unhub.foundation.errors import UnhubError
-from unhub.io import Rows, open_rows, read_relevance
+from unhub.io import Rows, open_rows, read_numbers, read_relevance
 from unhub.metrics import Relevance
 
 P = ParamSpec("P")
@@ -159,7 +159,7 @@ def _weights(seen: Inspection) -> None:
         ],
     }
     for name, of in (("query_weight", "bank queries"), ("target_prior", "targets")):
-        values = seen.tried(weights, seen.given[name], name) if name in seen.given else None
+        values = seen.tried(read_numbers, seen.given[name], name=name) if name in seen.given else None
         if values is not None and sizes[name]:
             seen.tried(marginal, values, name, sizes[name][0], of)
 

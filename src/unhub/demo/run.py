@@ -75,7 +75,7 @@ def run(
         targets=data.test.targets,
         query_bank=query_bank,
         target_bank=target_bank,
-        ids=_ids(data.test.target_labels),
+        target_ids=_ids(data.test.target_labels),
     )
     if chosen == "none":
         console.print("  The steps below still show sn, so that you can see what it would do.")

@@ -14,6 +14,7 @@ from unhub.api.evaluation import Evaluation
 from unhub.api.hits import Hits
 from unhub.demo.choice import Choice
 from unhub.demo.dataset import DemoData, Part
+from unhub.foundation.types import IntArray
 
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
 
@@ -35,7 +36,7 @@ def introduction(console: Console, data: DemoData) -> None:
     )
 
 
-def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: np.ndarray, most: int = 5) -> None:
+def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: IntArray, most: int = 5) -> None:
     """The worst hubs with queries that hit them wrongly."""
     console.print(f"  {diagnosis.sentence}")
     table = Table(box=None, pad_edge=False, padding=(0, 2))
@@ -103,14 +104,17 @@ def before_after(
     for title in ("query", "before", "after"):
         table.add_column(title, overflow="fold")
     for i, text in enumerate(texts):
-        cells = ["\n".join(_marked(_short(labels[row]), row == right[i]) for row in hits.rows[i, :3]) for hits in (raw, fixed)]
-        table.add_row(escape(_short(text)), *cells)
+        table.add_row(escape(_short(text)), *(_answers(hits.rows[i, :3], labels, right[i]) for hits in (raw, fixed)))
         table.add_row("", "", "")
     console.print(table)
 
 
-def _marked(label: str, right: bool) -> str:
-    return f"[green]✓ {escape(label)}[/green]" if right else f"  {escape(label)}"
+def _answers(rows: IntArray, labels: Sequence[str], right: int | None) -> str:
+    """One answer in each line, the right one with a tick."""
+    texts = [escape(_short(labels[row])) for row in rows]
+    return "\n".join(
+        f"[green]✓ {text}[/green]" if row == right else f"  {text}" for row, text in zip(rows, texts, strict=True)
+    )
 
 
 def _short(text: str, most: int = 44) -> str:

@@ -1,7 +1,7 @@
 """The outside world of files: vectors, ids and relevance come in here, and files are written atomically."""
 
 from unhub.io.atomic import replace_file
-from unhub.io.columns import read_values
+from unhub.io.columns import read_numbers
 from unhub.io.ids import read_ids
 from unhub.io.labels import relevance_from_labels
 from unhub.io.opening import open_rows
@@ -12,8 +12,8 @@ __all__ = [
     "Rows",
     "open_rows",
     "read_ids",
+    "read_numbers",
     "read_relevance",
-    "read_values",
     "relevance_from_labels",
     "replace_file",
     "with_ids",

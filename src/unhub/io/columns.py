@@ -14,17 +14,26 @@ from unhub.io.arrays import as_array
 from unhub.io.contents import WHOLE, choose
 from unhub.io.damage import guarded
 from unhub.io.formats import read_contents
+from unhub.io.ids import read_ids
+
+TEXTS = (".txt", ".csv", ".tsv", ".json")
 
 
-def read_values(source: Any, *, name: str) -> AnyArray:
-    """One column of values from a path (``file.npz::key`` too), an array, a tensor or a list.
+def read_numbers(source: Any, *, name: str) -> AnyArray:
+    """One column of numbers from a path (text with one in each line, ``file.npz::key``), an array or a list.
 
-    >>> read_values([1, 2.5], name="query_weight").tolist()
+    >>> read_numbers([1, 2.5], name="query_weight").tolist()
     [1.0, 2.5]
     """
-    if isinstance(source, str | os.PathLike):
-        return read_column(find(source, name=name))
-    return as_array(source, name=name)
+    if not isinstance(source, str | os.PathLike):
+        return as_array(source, name=name)
+    address = find(source, name=name)
+    listed = address.path.suffix.lower() in TEXTS
+    values = np.array(read_ids(source, name=name)) if listed else read_column(address)
+    try:
+        return values.astype(np.float64)
+    except ValueError as error:
+        raise InputError(f"{name}: {address.path} holds what is not a number ({error}); give numbers.") from None
 
 
 def read_column(address: Address) -> AnyArray:

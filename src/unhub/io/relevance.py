@@ -56,6 +56,7 @@ def read_relevance(
         source, where = _read(address, queries), f"{_NAME}: {address.path}"
     if isinstance(source, Relevance):
         return _checked(source, queries, targets)
+    _refuse_transposed(source, where, queries, targets)
     found = _understood(source, where, queries)
     if isinstance(found, Pairs):
         rows = found.queries
@@ -82,6 +83,17 @@ def _read(address: Address, queries: int) -> Any:
     check_not_empty(address)
     with guarded(address, "relevance"):
         return _PAIR_FILES[suffix](address, queries)
+
+
+def _refuse_transposed(source: Any, where: str, queries: int, targets: int) -> None:
+    """Stops an answer for each target where one for each query is wanted: a matrix that lies on its side."""
+    flat = isinstance(source, np.ndarray) and source.ndim == 1
+    listed = isinstance(source, list | tuple) and not any(isinstance(item, tuple) for item in source)
+    if (flat or listed) and len(source) == targets != queries:
+        raise InputError(
+            f"there are {queries:,} queries and {targets:,} targets but {where} has {targets:,} entries, one for each "
+            f"target; rows are queries, so this looks transposed: pass scores.T, or swap queries and targets."
+        )
 
 
 def _understood(source: Any, where: str, queries: int) -> Pairs | AnyArray:
