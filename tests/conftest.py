@@ -1,6 +1,9 @@
 """What every test may ask for: where the real data stands, and how hypothesis looks for faults."""
 
 import os
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: scikit-learn skips a check without it
+
 from pathlib import Path
 
 import pytest

@@ -88,6 +88,18 @@ def test_a_gallery_from_a_file_is_found_again(gallery, unit_rows, tmp_path):
         unhub.load(tmp_path / "a.unhub").search(unit_rows(2, 24), k=3)
 
 
+def test_search_and_extend_tell_their_progress(correction, unit_rows):
+    told = []
+
+    def note(*told_now):
+        told.append(told_now)
+
+    correction.search(unit_rows(9, 24), k=3, progress=note)
+    correction.extend(unit_rows(4, 24), progress=note)
+    assert ("search", 9, 9) in told
+    assert ("extend", 80, 80) in told
+
+
 def test_another_gallery_is_refused_with_the_counts(correction, gallery, unit_rows):
     changed = gallery.copy()
     changed[[4, 9]] = unit_rows(2, 24)

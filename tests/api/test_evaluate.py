@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -233,3 +234,19 @@ def test_normalize_of_a_bias_is_score_plus_bias(scores):
     assert np.allclose(
         unhub.normalize("sn", scores=scores, tau=0.1), scores + unhub.fit("sn", scores=scores, tau=0.1).bias, atol=1e-6
     )
+
+
+def test_a_missing_package_skips_its_methods_only_when_everything_was_asked_for(scores, vectors, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ot", None)
+    monkeypatch.setitem(sys.modules, "ot.smooth", None)
+    result = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=unhub.METHODS, tau=0.1)
+    assert {"otn", "l2n", "sparse_k"} <= set(result.skipped)
+    assert "pip install 'unhub[ot]'" in result.skipped["otn"]
+    with pytest.raises(unhub.MissingDependencyError, match=r"pip install 'unhub\[ot\]'"):
+        unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=["otn"])
+
+
+def test_a_plan_that_cannot_be_is_told():
+    scores = np.random.default_rng(0).random((5, 8)).astype(np.float32)
+    with pytest.warns(unhub.UnhubWarning, match="the plan misses the share of a query by up to"):
+        unhub.normalize("sparse_k", scores=scores, k=1)

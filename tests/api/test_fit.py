@@ -242,3 +242,13 @@ def test_any_length_can_be_normalised(problem, scale):
     scaled = unhub.fit("is", targets=problem["targets"] * np.float32(scale), query_bank=problem["query_bank"],
                        normalize=True, tau=0.05)  # fmt: skip
     assert np.allclose(scaled.bias, plain.bias, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["is", "sn", "dbsn", "dualis"])
+def test_extend_takes_the_prior_of_new_targets(name, problem, unit_rows):
+    prior = np.linspace(2, 8, 40)
+    correction = unhub.fit(name, **problem, target_bank=unit_rows(25, 16), target_prior=prior)
+    again = correction.extend(problem["targets"], target_prior=prior)
+    assert np.abs(again - correction.bias).max() < 1e-6
+    average = correction.extend(problem["targets"], target_prior=np.full(40, 5.0))
+    assert np.abs(average - correction.extend(problem["targets"])).max() < 1e-6

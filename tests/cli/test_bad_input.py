@@ -179,7 +179,7 @@ CASES = {
     ),
     "transposed": Case(
         "evaluate --scores bad.npy --relevant rows.npy",
-        (f"30 queries and {TARGETS} targets", f"relevant has {TARGETS} entries", "transposed"),
+        (f"30 queries and {TARGETS} targets", f"has {TARGETS} entries, one for each target", "transposed"),
         on_its_side,
     ),
     "test queries in the bank": Case(

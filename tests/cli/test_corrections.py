@@ -134,7 +134,7 @@ def test_a_correction_of_scores_is_extended_by_scores(run: Run) -> None:
 
 def test_diagnose_names_the_hubs(run: Run) -> None:
     words = ["diagnose", "--queries", "queries.npy", "--targets", "targets.npy", "--target-ids", "ids.txt"]
-    expected = unhub.diagnose(queries="queries.npy", targets="targets.npy", target_target_ids="ids.txt")
+    expected = unhub.diagnose(queries="queries.npy", targets="targets.npy", target_ids="ids.txt")
     ended = run(*words, "--hubs", "3", "-o", "d.json")
     assert ended.out.startswith(expected.sentence)
     assert plain(ended.out)

@@ -13,9 +13,9 @@ import numpy as np
 
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
-from unhub.foundation.errors import InputError, UnhubError
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io import Rows, open_rows, replace_file
+from unhub.io import Rows, replace_file
 from unhub.methods import AdditiveMethod, method
 
 SCHEMA_VERSION = 1
@@ -33,21 +33,19 @@ def save(correction: Correction, path: str | os.PathLike[str]) -> None:
         save_file(tensors, temporary, metadata={_KEY: json.dumps(metadata)})
 
 
-def load(path: str | os.PathLike[str], *, targets: Any = None) -> Correction:
+def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
     """The correction of a file that ``save`` wrote; its parts are checked against their checksums.
 
-    targets: the gallery it was fitted on. Without it the file's own note of where the gallery was is followed, when
-    that still holds the same vectors.
+    targets: the gallery it was fitted on. Without it the file's own note of where the gallery was is followed once it
+    is needed, if that still holds the same vectors. memory bounds the blocks of scores, as in ``fit``.
     """
     file = Path(path)
     metadata, tensors = _read(file)
     for name, expected in metadata["checksums"].items():
         if name not in tensors or _checksum(tensors[name]) != expected:
             raise InputError(f"{file} is damaged: its part {name!r} does not match its checksum; fit again.")
-    correction = _correction(metadata, tensors)
-    if targets is not None:
-        return attach(correction, targets)
-    return _with_noted_gallery(correction, metadata["targets_source"])
+    correction = _correction(metadata, tensors, memory)
+    return correction if targets is None else attach(correction, targets)
 
 
 def _tensors(correction: Correction) -> dict[str, AnyArray]:
@@ -85,11 +83,12 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "iterations": correction.iterations,
         "marginal_error": correction.marginal_error,
         "offset": correction.offset,
+        "prior_mean": correction.prior_mean,
         "metric": reader.metric,
         "normalize": reader.normalize,
         "gallery": int(correction.bias.size),
         "fingerprint": correction.fingerprint,
-        "targets_source": None if correction.targets is None else correction.targets.source,
+        "targets_source": correction.source if correction.targets is None else correction.targets.source,
         "warnings": list(correction.warnings),
     }
 
@@ -116,7 +115,7 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     return metadata, tensors
 
 
-def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> Correction:
+def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], memory: str | int | None) -> Correction:
     ids = tensors.get("ids")
     estimator = method(metadata["method"], metadata["settings"])
     assert isinstance(estimator, AdditiveMethod)
@@ -127,29 +126,21 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray]) ->
         iterations=metadata["iterations"],
         marginal_error=metadata["marginal_error"],
         offset=metadata["offset"],
-        reader=Reader(metadata["metric"], metadata["normalize"]),
+        reader=Reader(metadata["metric"], metadata["normalize"], memory),
         potentials=tensors.get("potentials"),
         query_weight=tensors.get("query_weight"),
+        prior_mean=metadata["prior_mean"],
         ids=None if ids is None else tuple(json.loads(ids.tobytes())),
         digests=tensors.get("digests"),
         query_bank=_rows(tensors.get("query_bank"), "query_bank"),
         target_bank=_rows(tensors.get("target_bank"), "target_bank"),
+        source=metadata["targets_source"],
         warnings=tuple(metadata["warnings"]),
     )
 
 
 def _rows(block: AnyArray | None, name: str) -> Rows | None:
     return None if block is None else Rows(block, name=name)
-
-
-def _with_noted_gallery(correction: Correction, source: str | None) -> Correction:
-    """The correction with the gallery its file names, if that is still there and still the same."""
-    if source is None:
-        return correction
-    try:
-        return attach(correction, open_rows(source, name="targets"))
-    except UnhubError:
-        return correction
 
 
 def _checksum(tensor: AnyArray) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from unhub.api.hits import Hits, hits
-from unhub.api.problem import check_needs, extended_banks, from_scores
+from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
+from unhub.api.progress import Progress, watched
 from unhub.api.sources import Reader
 from unhub.banks import Banks, search
 from unhub.core.augmentation import augment_queries, augment_targets
 from unhub.core.bias import Status
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.core.parameters import check_count
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.io import Rows, open_rows, read_ids
 from unhub.methods import AdditiveMethod, settings
@@ -39,11 +41,14 @@ class Correction:
     reader: Reader
     potentials: FloatArray | None = None
     query_weight: FloatArray | None = None
+    prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
     digests: IntArray | None = None
     targets: Rows | None = None
     query_bank: Rows | None = None
     target_bank: Rows | None = None
+    source: str | None = None
+    """where the gallery was when the correction was saved"""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -70,7 +75,15 @@ class Correction:
         error = "" if self.marginal_error is None else f", marginal error {self.marginal_error:.2g}"
         return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
 
-    def search(self, queries: Any, k: int = 10, *, targets: Any = None, corrected: bool = True) -> Hits:
+    def search(
+        self,
+        queries: Any,
+        k: int = 10,
+        *,
+        targets: Any = None,
+        corrected: bool = True,
+        progress: Progress | None = None,
+    ) -> Hits:
         """The k best targets of each query by score + bias, exact, in blocks; corrected=False ranks by score alone.
 
         queries: (query, dim). targets: the gallery, when the correction does not know where it is.
@@ -79,7 +92,8 @@ class Correction:
         gallery = self._gallery(targets)
         rows = self.reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
-        scores, columns = search(self.reader.products(rows, gallery, keep=0.0), bias, k)
+        bank = watched(Banks(self.reader.products(rows, gallery, keep=0.0)), "search", progress).queries
+        scores, columns = search(bank, bias, k)
         return hits(columns, scores, self.ids)
 
     def apply(self, scores: Any) -> FloatArray:
@@ -93,16 +107,24 @@ class Correction:
         fixed: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
         return fixed
 
-    def extend(self, new_targets: Any = None, *, scores: Any = None, target_bank_scores: Any = None) -> FloatArray:
+    def extend(
+        self,
+        new_targets: Any = None,
+        *,
+        scores: Any = None,
+        target_bank_scores: Any = None,
+        target_prior: Any = None,
+        progress: Progress | None = None,
+    ) -> FloatArray:
         """The exact bias of unseen targets, no refit: (new,) float32, on the footing of ``bias``.
 
         new_targets: (new, dim) embeddings; or scores: (bank, new), in the order of the bank that was fitted on, for
-        dualis with target_bank_scores (target bank, new).
+        dualis with target_bank_scores (target bank, new). target_prior: (new,), in the unit of the prior that was
+        fitted with; without it a new target is an average one.
         """
-        if scores is not None:
-            banks = self._scores_before(scores, target_bank_scores)
-        else:
-            banks = self._bank_before(new_targets)
+        banks = self._bank_before(new_targets) if scores is None else self._scores_before(scores, target_bank_scores)
+        prior, _ = relative_prior(target_prior, banks.queries.shape[1], self.prior_mean)
+        banks = watched(replace(banks, target_prior=prior), "extend", progress)
         raw = self.method.columns(banks, self.potentials)
         return (self.strength * (raw - self.offset)).astype(np.float32)
 
@@ -112,7 +134,7 @@ class Correction:
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
-        return replace(self, bias=bias, ids=names, digests=digests, targets=None)
+        return replace(self, bias=bias, ids=names, digests=digests, targets=None, source=None)
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
@@ -129,10 +151,23 @@ class Correction:
 
         save(self, path)
 
+    @cached_property
+    def _noted_gallery(self) -> Rows | None:
+        """The gallery at the place that was noted, if it is still there and still the same; looked up once."""
+        if self.source is None:
+            return None
+        try:
+            rows = open_rows(self.source, name="targets")
+            self.check_gallery(rows)
+        except UnhubError:
+            return None
+        return rows
+
     def _gallery(self, targets: Any) -> Rows:
         if targets is None:
-            if self.targets is not None:
-                return self.targets
+            known = self.targets if self.targets is not None else self._noted_gallery
+            if known is not None:
+                return known
             raise InputError(
                 "this correction does not hold its gallery; pass targets=... (--targets), the vectors it was fitted on."
                 if self.digests is not None

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from unhub.api.progress import Progress, watched
 from unhub.api.sources import Metric, Reader, column_ids
-from unhub.banks import Bank, blocks, spread
+from unhub.banks import Bank, Banks, blocks, spread
 from unhub.banks.masked import mask_self
 from unhub.core.topk import top_k
 from unhub.foundation.errors import InputError
@@ -124,6 +125,7 @@ def diagnose(
     metric: Metric = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
+    progress: Progress | None = None,
 ) -> Diagnosis:
     """Hubness before any correction, from scores (query, gallery) or from embeddings of both sides.
 
@@ -143,7 +145,7 @@ def diagnose(
         )
     else:
         raise InputError("diagnose needs scores, or queries and targets.")
-    top = _top(bank, ignore_self)
+    top = _top(watched(Banks(bank), "diagnose", progress).queries, ignore_self)
     size = bank.shape[1]
     seen = spread(bank)
     counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}

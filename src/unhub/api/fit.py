@@ -10,12 +10,13 @@ import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
-from unhub.api.progress import Progress, watched
+from unhub.api.progress import Progress, reads_of, watched
 from unhub.api.sources import Metric, Reader, column_ids
 from unhub.api.temperature import settle_temperature
 from unhub.core.fingerprint import row_digests
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import IntArray
+from unhub.io import Rows
 from unhub.methods import ADDITIVE, AdditiveMethod, HyperParameters, Method, is_additive, method
 
 SELF_BANK = (
@@ -64,14 +65,14 @@ def fit(
     digests = None if problem.targets is None else row_digests(problem.targets)
     if ignore_self:
         problem = replace(problem, banks=without_self(problem.banks))
-    elif problem.query_bank is not None and digests is not None and _same(row_digests(problem.query_bank), digests):
+    elif problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests):
         warnings.warn(SELF_BANK, UnhubWarning, stacklevel=2)
     by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
     settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
     for sentence in settled.warnings:
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
-    bias = estimator.estimate(watched(problem.banks, estimator, progress))
+    bias = estimator.estimate(watched(problem.banks, estimator.name, progress, reads=reads_of(estimator)))
     known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
         method=estimator,
@@ -82,6 +83,7 @@ def fit(
         offset=bias.offset,
         potentials=bias.potentials,
         query_weight=problem.banks.query_weight,
+        prior_mean=problem.prior_mean,
         ids=known if problem.targets is None else problem.targets.ids,
         digests=digests,
         targets=problem.targets,
@@ -92,8 +94,9 @@ def fit(
     )
 
 
-def _same(one: IntArray, other: IntArray) -> bool:
-    return one.shape == other.shape and bool((one == other).all())
+def _same(rows: Rows, digests: IntArray) -> bool:
+    """Whether these are the vectors of the digests; their number mostly tells at once."""
+    return len(rows) == digests.size and bool((row_digests(rows) == digests).all())
 
 
 def additive(which: Method) -> AdditiveMethod:

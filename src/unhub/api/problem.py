@@ -10,6 +10,7 @@ import numpy as np
 from unhub.api.sources import Reader, marginal, same_rows
 from unhub.banks import Banks, MaskedBank
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
 from unhub.io import Rows
 from unhub.methods import Method
 
@@ -33,6 +34,7 @@ class Problem:
     targets: Rows | None = None
     query_bank: Rows | None = None
     target_bank: Rows | None = None
+    prior_mean: float = 1.0
 
 
 def from_vectors(
@@ -51,14 +53,9 @@ def from_vectors(
     if second is not None:
         cross = reader.products(query_bank, second, keep=0.5)
         by_gallery = reader.products(second, targets, keep=0.0)
-    banks = Banks(
-        queries,
-        cross,
-        by_gallery,
-        marginal(query_weight, "query_weight", queries.shape[0], "bank queries"),
-        marginal(target_prior, "target_prior", queries.shape[1], "targets"),
-    )
-    return Problem(banks, targets, query_bank, second)
+    weight = marginal(query_weight, "query_weight", queries.shape[0], "bank queries")
+    prior, mean = relative_prior(target_prior, queries.shape[1])
+    return Problem(Banks(queries, cross, by_gallery, weight, prior), targets, query_bank, second, mean)
 
 
 def from_scores(
@@ -79,15 +76,20 @@ def from_scores(
     if target_bank_scores is not None:
         by_gallery = reader.scores(target_bank_scores, "target_bank_scores")
         same_rows(by_gallery, "target_bank_scores", scores, scores.name, axis=(1, 1))
-    return Problem(
-        Banks(
-            reader.matrix(scores),
-            None if cross is None else reader.matrix(cross),
-            None if by_gallery is None else reader.matrix(by_gallery),
-            marginal(query_weight, "query_weight", scores.shape[0], "bank queries"),
-            marginal(target_prior, "target_prior", scores.shape[1], "targets"),
-        )
-    )
+    weight = marginal(query_weight, "query_weight", scores.shape[0], "bank queries")
+    prior, mean = relative_prior(target_prior, scores.shape[1])
+    second = None if cross is None else reader.matrix(cross)
+    third = None if by_gallery is None else reader.matrix(by_gallery)
+    return Problem(Banks(reader.matrix(scores), second, third, weight, prior), prior_mean=mean)
+
+
+def relative_prior(values: Any, size: int, mean: float | None = None) -> tuple[FloatArray | None, float]:
+    """A prior relative to an average target of one, and the average it was divided by."""
+    prior = marginal(values, "target_prior", size, "targets")
+    if prior is None:
+        return None, 1.0
+    average = float(prior.mean()) if mean is None else mean
+    return prior / average, average
 
 
 def open_target_bank(reader: Reader, source: Any, targets: Rows) -> Rows | None:

@@ -12,17 +12,22 @@ Progress = Callable[[str, int, int], None]
 """called with the name of the work, rows read so far and rows to read in all"""
 
 
-def watched(banks: Banks, method: Method, progress: Progress | None) -> Banks:
-    """The banks, telling ``progress`` about every block of the query bank that a method reads."""
+def watched(banks: Banks, work: str, progress: Progress | None, *, reads: int = 1) -> Banks:
+    """The banks, telling ``progress`` about every block of the query bank that is read."""
     if progress is None:
         return banks
-    rounds = settings(method).get("iterations")
-    total = banks.queries.shape[0] * (1 if rounds is None else rounds + 1)
+    total = banks.queries.shape[0] * reads
     done = 0
 
     def advance(rows: int) -> None:
         nonlocal done
         done += rows
-        progress(method.name, min(done, total), total)
+        progress(work, min(done, total), total)
 
     return replace(banks, queries=WatchedBank(banks.queries, advance))
+
+
+def reads_of(method: Method) -> int:
+    """How often a fit reads the bank: once, or once a round and once more for the marginal error."""
+    rounds = settings(method).get("iterations")
+    return 1 if rounds is None else int(rounds) + 1

@@ -19,7 +19,7 @@ from unhub.api.progress import Progress
 from unhub.api.temperature import Settled, settle_temperature
 from unhub.api.trial import Trial
 from unhub.banks import spread
-from unhub.foundation.errors import UnhubWarning
+from unhub.foundation.errors import MissingDependencyError, UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, is_matrix_only, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, metric, per_query, summarise
@@ -54,7 +54,13 @@ def run(
     for done, (label, each) in enumerate(zip(labels([s.method for s in settled]), settled, strict=True)):
         if options.progress is not None:
             options.progress(f"evaluate {label}", done, len(settled))
-        row, ranking = _row(label, each, trial, options)
+        try:
+            row, ranking = _row(label, each, trial, options)
+        except MissingDependencyError as error:
+            if not options.lenient:
+                raise
+            skipped[label] = f"skipped; {error}"
+            continue
         found[label], clusters = row, ranking.relevance.clusters()
     found = _with_intervals(found, clusters, options)
     return Evaluation(found, options.metrics, _settings(trial, options, direction), clusters, skipped)

@@ -36,7 +36,8 @@ class Banks:
     """What a method may learn from.
 
     queries: query bank x gallery. cross: query bank x target bank. targets: target bank x gallery.
-    query_weight and target_prior are the marginals; None means uniform.
+    query_weight and target_prior are the marginals; None means uniform. A prior is relative: an average target of the
+    gallery has one.
     """
 
     queries: Bank

@@ -16,15 +16,15 @@ def query_marginal(banks: Banks) -> FloatArray:
 
 
 def target_marginal(banks: Banks, extra: int = 0) -> FloatArray:
-    """b: (gallery + extra,) of sum one, from the target prior, or uniform; ``extra`` bank targets share equally."""
+    """b: (gallery + extra,) of sum one, from the target prior, or uniform; ``extra`` bank targets weigh one each."""
     n = banks.queries.shape[1]
-    prior = np.full(n, 1 / n) if banks.target_prior is None else banks.target_prior / banks.target_prior.sum()
-    return np.concatenate((prior * n, np.ones(extra))) / (n + extra)
+    prior = np.ones(n) if banks.target_prior is None else banks.target_prior
+    return np.concatenate((prior, np.ones(extra))) / (n + extra)
 
 
 def log_prior(banks: Banks) -> FloatArray | float:
-    """log(n b_j), zero for every target when the prior is uniform."""
-    return 0.0 if banks.target_prior is None else np.log(target_marginal(banks) * banks.queries.shape[1])
+    """log of the prior, relative to an average target of one; zero when the prior is uniform."""
+    return 0.0 if banks.target_prior is None else np.log(banks.target_prior)
 
 
 def row_potential(banks: Banks, tau: float) -> FloatArray | None:
