@@ -39,8 +39,8 @@ def command(
 
     check_count("hubs", hubs)
     replaced = output.check(out, ENDINGS, (queries, targets, scores, target_ids))
-    with working("diagnosing"):
-        found = unhub.diagnose(**options.given(context, SOURCES))
+    with working("diagnosing") as progress:
+        found = unhub.diagnose(**options.given(context, SOURCES), progress=progress)
     plain = found.to_dict() | {
         "hubs": [{"row": hub.row, "id": hub.id, "count": hub.count} for hub in found.hubs(hubs)],
     }

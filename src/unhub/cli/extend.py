@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unhub.cli import console, options, output
-from unhub.cli.progress import working
+from unhub.cli.progress import Progress, working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def command(
     target_bank_scores: Annotated[
         str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
     ] = None,
+    memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[
         str | None, output.option("The biases (.csv, .tsv, .jsonl, .json, .npy), or a longer correction (.unhub).")
@@ -54,9 +55,9 @@ def command(
     replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
     if (targets is None) == (scores is None):
         raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
-    with working("extending"):
-        loaded = unhub.load(correction)
-        bias, ids = _bias(loaded, targets, scores, target_bank_scores, target_ids)
+    with working("extending") as progress:
+        loaded = unhub.load(correction, memory=memory)
+        bias, ids = _bias(loaded, targets, scores, target_bank_scores, target_ids, progress)
     if out is not None:
         _write(out, loaded, targets, ids, bias)
     plain = {
@@ -75,7 +76,12 @@ def command(
 
 
 def _bias(
-    loaded: Correction, targets: str | None, scores: str | None, target_bank_scores: str | None, target_ids: str | None
+    loaded: Correction,
+    targets: str | None,
+    scores: str | None,
+    target_bank_scores: str | None,
+    target_ids: str | None,
+    progress: Progress | None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The bias of each new target, and its id; without one it goes by the row it would have at the gallery's end."""
     from unhub.api.sources import column_ids, named
@@ -83,9 +89,9 @@ def _bias(
 
     if targets is not None:
         rows = named(open_rows(targets, name="targets"), target_ids)
-        bias, ids = loaded.extend(rows), rows.ids
+        bias, ids = loaded.extend(rows, progress=progress), rows.ids
     else:
-        bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores)
+        bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)
         ids = column_ids(target_ids, len(bias), "scores")
     first = loaded.bias.size
     return bias, ids or tuple(str(first + row) for row in range(len(bias)))

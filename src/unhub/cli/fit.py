@@ -18,7 +18,7 @@ SOURCES = (
     "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
     "target_prior",
 )  # fmt: skip
-SETTINGS = ("metric", "normalize", "memory")
+SETTINGS = ("ignore_self", "metric", "normalize", "memory")
 
 
 def command(
@@ -47,6 +47,7 @@ def command(
     w: options.W = None,
     gamma: options.Gamma = None,
     reg: options.Reg = None,
+    ignore_self: options.IgnoreSelf = False,
     metric: options.Metric = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,

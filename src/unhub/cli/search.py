@@ -27,6 +27,7 @@ def command(
     query_ids: options.QueryIds = None,
     k: Annotated[int, typer.Option("--k", metavar="N", help="How many targets for each query.")] = 10,
     raw: Annotated[bool, typer.Option("--raw", help="Show the uncorrected ranking beside the corrected one.")] = False,
+    memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits: .jsonl, .json, .csv or .tsv.")] = None,
 ) -> None:
@@ -44,11 +45,11 @@ def command(
     from unhub.io import open_rows
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
-    with working("searching"):
-        loaded = unhub.load(correction, targets=targets)
+    with working("searching") as progress:
+        loaded = unhub.load(correction, targets=targets, memory=memory)
         asked = named(open_rows(queries, name="queries"), query_ids)
-        fixed = loaded.search(asked, k)
-        before = loaded.search(asked, k, corrected=False) if raw else None
+        fixed = loaded.search(asked, k, progress=progress)
+        before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
     titles, rows = _rows(asked.ids, fixed, before)
     if out is not None:
         _write(out, titles, rows, correction)
