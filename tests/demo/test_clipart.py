@@ -18,8 +18,9 @@ from unhub.foundation.errors import InputError, MissingDependencyError
 
 DATA = Path(clipart.__file__).parent / "data"
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_clipart.py"
-MEGABYTES = 4
+MEGABYTES = 8
 SIZES = {"test": 500, "dev": 200, "bank": 500, "unseen": 20}
+ALL = (*clipart.PARTS, clipart.TRAIN)
 
 SVG = """<svg><metadata><rdf:RDF><cc:Work>
 <dc:title>{title}</dc:title><dc:description>{description}</dc:description>
@@ -33,6 +34,11 @@ PUBLIC = "http://web.resource.org/cc/PublicDomain"
 @pytest.fixture(scope="module")
 def data() -> DemoData:
     return clipart.load()
+
+
+@pytest.fixture(scope="module")
+def parts(data: DemoData) -> dict[str, Part]:
+    return {name: getattr(data, name) for name in clipart.PARTS} | {clipart.TRAIN: clipart.train()}
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +63,9 @@ def svg(
     return SVG.format(title=title, description=description, keywords=bag, creator=creator, licence=licence)
 
 
-@pytest.mark.parametrize("name", clipart.PARTS)
-def test_a_part_is_aligned_and_of_unit_length(data: DemoData, name: str) -> None:
-    part: Part = getattr(data, name)
+@pytest.mark.parametrize("name", ALL)
+def test_a_part_is_aligned_and_of_unit_length(parts: dict[str, Part], name: str) -> None:
+    part = parts[name]
     count = len(part.query_texts)
     assert part.queries.shape == part.targets.shape == (count, 384)
     assert part.queries.dtype == part.targets.dtype == np.float32
@@ -70,21 +76,38 @@ def test_a_part_is_aligned_and_of_unit_length(data: DemoData, name: str) -> None
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
 
 
-def test_sizes_are_those_of_the_data_card(data: DemoData) -> None:
-    sizes = {name: len(getattr(data, name).targets) for name in clipart.PARTS}
-    assert sizes == SIZES
+def test_sizes_are_those_of_the_data_card_and_of_the_notes(data: DemoData, parts: dict[str, Part]) -> None:
+    sizes = {name: len(part.targets) for name, part in parts.items()}
+    assert sizes == SIZES | {clipart.TRAIN: clipart.TRAINED}
     card = (DATA / "clipart.md").read_text("utf-8")
     for name, size in sizes.items():
-        assert f"| {name} | {size} |" in card
+        assert f"| {name} | {size:,} |" in card
+        assert f"{name} {size:,}" in data.notes[0]
+    assert f" {sum(sizes.values()):,} drawings from the Open Clip Art Library" in card
+    assert data.notes[0].startswith(f"{sum(sizes.values()):,} drawings ")
 
 
-def test_no_drawing_is_in_two_parts_and_no_held_out_text_repeats(data: DemoData) -> None:
-    labels = [label for name in clipart.PARTS for label in getattr(data, name).target_labels]
-    assert len(set(labels)) == len(labels)
+def path_of(label: str) -> str:
+    return label.rpartition(" (")[2].removesuffix(")")
+
+
+def test_no_drawing_is_in_two_parts(parts: dict[str, Part]) -> None:
+    paths = [path_of(label) for part in parts.values() for label in part.target_labels]
+    assert len(set(paths)) == len(paths)
+
+
+def test_no_held_out_text_repeats(data: DemoData, parts: dict[str, Part]) -> None:
     held_out = [t.lower() for part in (data.test, data.dev, data.unseen) for t in part.query_texts]
     assert len(set(held_out)) == len(held_out)
-    assert not set(held_out) & {t.lower() for t in data.bank.query_texts}
+    for name in ("bank", "train"):
+        assert not set(held_out) & {t.lower() for t in parts[name].query_texts}
     assert len(set(data.bank.query_texts)) == len(data.bank.query_texts)
+
+
+def test_what_may_not_be_shown_is_in_no_part(parts: dict[str, Part], build: ModuleType) -> None:
+    for part in parts.values():
+        for label in part.target_labels:
+            assert build.is_shown(build.Drawing(path_of(label), label, (), "", "", "")), label
 
 
 @pytest.mark.parametrize("name", clipart.PARTS)
@@ -107,21 +130,31 @@ def test_the_bank_is_as_new_to_the_map_as_the_test(data: DemoData) -> None:
     assert own[1] == pytest.approx(own[0], abs=0.03)
 
 
-@pytest.mark.parametrize("name", clipart.PARTS)
-def test_every_thumbnail_opens_as_a_small_picture_on_white(data: DemoData, name: str) -> None:
+def test_train_is_in_sample(data: DemoData, parts: dict[str, Part]) -> None:
+    """The card and the docstring say so: the map has seen these drawings, and they lie next to their own texts."""
+    own = [float((part.queries * part.targets).sum(1).mean()) for part in (data.test, parts["train"])]
+    assert own[1] > own[0] + 0.1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_thumbnail_opens_as_a_small_picture_on_white(parts: dict[str, Part], name: str) -> None:
     image = pytest.importorskip("PIL.Image")
     pictures = clipart.Thumbnails(name)
-    assert len(pictures) == len(getattr(data, name).targets)
-    for index in range(0, len(pictures), 7):
+    assert len(pictures) == len(parts[name].targets)
+    white = 0
+    for index in range(len(pictures)):
         with image.open(io.BytesIO(pictures.thumbnail(index))) as picture:
             assert picture.format == "WEBP"
             assert picture.size == (96, 96)
-            assert min(picture.convert("RGB").getpixel((0, 0))) > 220
+            white += min(picture.convert("RGB").getpixel((0, 0))) > 220
+    assert white >= len(pictures) - 1, "one flag is three pixels wide and leaves no margin"
 
 
 def test_a_wrong_part_or_row_is_named() -> None:
-    with pytest.raises(InputError, match="no part 'train' in the clipart set; choose one of test, dev, bank, unseen"):
-        clipart.Thumbnails("train")
+    with pytest.raises(
+        InputError, match="no part 'left' in the clipart set; choose one of test, dev, bank, unseen, train"
+    ):
+        clipart.Thumbnails("left")
     with pytest.raises(InputError, match="no drawing 20 in part 'unseen'; its rows are 0 to 19"):
         clipart.Thumbnails("unseen").thumbnail(20)
     with pytest.raises(InputError, match="pass a list of strings"):
@@ -130,6 +163,17 @@ def test_a_wrong_part_or_row_is_named() -> None:
 
 def test_what_ships_is_small() -> None:
     assert sum(file.stat().st_size for file in DATA.glob("clipart.*")) < MEGABYTES * 2**20
+
+
+def test_the_demo_does_not_read_train(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for suffix in ("json", "npz", "zip"):
+        (tmp_path / f"clipart.{suffix}").write_bytes((DATA / f"clipart.{suffix}").read_bytes())
+    monkeypatch.setattr(clipart, "DATA", tmp_path)
+    clipart._pictures.cache_clear()
+    assert len(clipart.load().test.targets) == SIZES["test"]
+    assert clipart.Thumbnails("test").thumbnail(0)
+    with pytest.raises(FileNotFoundError):
+        clipart.train()
 
 
 def test_loading_needs_numpy_only() -> None:
@@ -178,6 +222,17 @@ def test_a_series_title_gives_way_to_the_file_name(build: ModuleType) -> None:
     ]
     assert [d.title for d in build.with_own_titles(rows)] == ["bus", "ford", "ice", "quay", "toll"]
     assert [d.title for d in build.with_own_titles(rows[:4])] == ["Road Signs"] * 4
+
+
+def test_a_drawing_is_taken_out_by_a_word_or_by_its_path(build: ModuleType) -> None:
+    paths = ("people/nun_01", "people/naked_man_01", min(build.NOT_SHOWN_PATHS))
+    assert [build.is_shown(build.Drawing(path, "Title", (), "", "", "")) for path in paths] == [True, False, False]
+
+
+def test_a_drawing_without_english_words_is_shown_but_no_query(build: ModuleType) -> None:
+    italian = build.Drawing("animals/leone", "Leone", (), "", "Architetto Francesco Rollandin", PUBLIC)
+    assert build.is_shown(italian)
+    assert not build.is_query(italian)
 
 
 def test_reading_a_folder_keeps_public_drawings_once(build: ModuleType, tmp_path: Path) -> None:
