@@ -88,9 +88,9 @@ def test_an_unknown_demo_lists_those_that_exist():
         run("films", console=Console(file=io.StringIO()))
 
 
-def choice(name, gmean, low, high):
+def choice(name, mrr, low, high):
     interval = Interval((low + high) / 2, low, high, 0.9, 1000, 0)
-    return Choice(unhub.methods.method(name), {"R@1": gmean, "gmean": gmean}, interval)
+    return Choice(unhub.methods.method(name), {"R@1": mrr, "mrr": mrr}, interval)
 
 
 def test_the_verdict_is_none_when_nothing_beats_it_or_the_gain_may_be_chance():

@@ -11,13 +11,14 @@ import numpy as np
 from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
 from unhub.banks import EmbeddingBank, spread
+from unhub.banks.spread import TAU_PER_STD
 from unhub.demo.dataset import DemoData, Part
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods import ADDITIVE, Method, method, settings
-from unhub.metrics import Interval, bootstrap_difference
+from unhub.metrics import DEFAULT_METRICS, Interval, bootstrap_difference
 
-TAU_GRID = (0.16, 0.2, 0.25, 0.33, 0.45, 0.6, 0.8)
+TAU_GRID = (0.16, 0.2, 0.25, TAU_PER_STD, 0.45, 0.6, 0.8)
 """temperatures tried, as shares of the standard deviation of the bank's scores"""
 
 BANK_METHODS = (
@@ -51,29 +52,37 @@ def joined(first: Part, second: Part) -> tuple[FloatArray, FloatArray]:
 
 
 def choose(data: DemoData) -> dict[str, Choice]:
-    """For every method the temperature that was best on dev, fitted on the bank.
+    """For every method the temperature to use, decided on dev with a fit on the bank.
 
-    Best by the geometric mean of R@1, R@5 and R@10: R@1 of a few hundred queries alone is too noisy to choose by.
+    A third of the spread, unless another temperature is better on dev by more than one standard error of the paired
+    difference: a few hundred queries tell neighbouring temperatures apart badly. Better by reciprocal rank, which is
+    less coarse than R@1.
     """
     taus = temperatures(data)
     tried = [each for name in BANK_METHODS for each in variants(name, taus)]
     result = quiet_evaluate(data.dev, data.bank.queries, data.bank.targets, tried)
-    base = result["none"].per_query["R@1"]
+    rows = dict(zip(result, tried, strict=True))
     choices: dict[str, Choice] = {}
-    for candidate, label in zip(tried, result, strict=True):
-        row = result[label]
-        best = choices.get(candidate.name)
-        if best is None or row["gmean"] > best.dev["gmean"]:
-            gain = bootstrap_difference(
-                100 * row.per_query["R@1"], 100 * base, clusters=result.clusters, level=0.9, rounds=1000
-            )
-            choices[candidate.name] = Choice(candidate, dict(row.values), gain)
+    for name in BANK_METHODS:
+        family = [label for label, each in rows.items() if each.name == name]
+        usual = family[TAU_GRID.index(TAU_PER_STD)] if len(family) > 1 else family[0]
+        label = _clearly_better(result, family, than=usual)
+        against = (100 * result[each].per_query["R@1"] for each in (label, "none"))
+        gain = bootstrap_difference(*against, clusters=result.clusters, level=0.9, rounds=1000)
+        choices[name] = Choice(rows[label], dict(result[label].values), gain)
     return choices
+
+
+def _clearly_better(result: Evaluation, family: Sequence[str], *, than: str) -> str:
+    """The best of a family by reciprocal rank, if it beats ``than`` by more than a standard error; else ``than``."""
+    best = max(family, key=lambda label: result[label]["mrr"])
+    ahead = result[best].per_query["mrr"] - result[than].per_query["mrr"]
+    return best if ahead.mean() > ahead.std() / np.sqrt(ahead.size) else than
 
 
 def verdict(choices: dict[str, Choice]) -> tuple[str, str]:
     """The method to use, and why: the additive one that was best on dev, or none if its gain may be chance."""
-    best = max((name for name in choices if name in ADDITIVE), key=lambda name: choices[name].dev["gmean"])
+    best = max((name for name in choices if name in ADDITIVE), key=lambda name: choices[name].dev["mrr"])
     gain = choices[best].gain
     if best == "none":
         return "none", "no method that can be served beats the raw scores on the dev part"
@@ -111,6 +120,7 @@ def quiet_evaluate(
             query_bank=query_bank,
             target_bank=target_bank,
             methods=methods,
+            metrics=(*DEFAULT_METRICS, "mrr"),
             allow_overlap=True,
         )
 

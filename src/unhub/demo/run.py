@@ -98,7 +98,7 @@ def _transductive(data: DemoData) -> Evaluation:
     """SN with the test queries as the bank, at the temperature that was best when dev was treated the same way."""
     tried = variants("sn", temperatures(data))
     on_dev = quiet_evaluate(data.dev, None, None, tried)
-    best = max(zip(on_dev, tried, strict=True), key=lambda pair: on_dev[pair[0]]["gmean"])[1]
+    best = max(zip(on_dev, tried, strict=True), key=lambda pair: on_dev[pair[0]]["mrr"])[1]
     return quiet_evaluate(data.test, None, None, [best])
 
 
@@ -188,7 +188,7 @@ def _summary(
         "notes": list(data.notes),
         "diagnosis": diagnosis,
         "dev": {
-            name: {"R@1": choice.dev["R@1"], "gmean": choice.dev["gmean"], "tau": choice.tau}
+            name: {"R@1": choice.dev["R@1"], "mrr": choice.dev["mrr"], "tau": choice.tau}
             for name, choice in choices.items()
         },
         "test": result.to_dict(),
