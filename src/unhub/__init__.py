@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from unhub import methods, metrics
+    from unhub import io, methods, metrics
     from unhub.api.artefact import load
     from unhub.api.correction import Correction
     from unhub.api.diagnose import Diagnosis, diagnose
@@ -60,6 +60,7 @@ __all__ = [
     "diagnose",
     "evaluate",
     "fit",
+    "io",
     "load",
     "methods",
     "metrics",
@@ -69,7 +70,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, imported on first use, so that ``import unhub`` costs next to nothing."""
-    if name in ("methods", "metrics"):
+    if name in ("io", "methods", "metrics"):
         return importlib.import_module(f"unhub.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'unhub' has no attribute {name!r}; it has {', '.join(__all__)}")

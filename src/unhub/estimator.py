@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from unhub.api.correction import Correction
-from unhub.api.fit import additive, fit
+from unhub.api.fit import fit
 from unhub.api.sources import Metric
 from unhub.banks.embedding import vectors
 from unhub.core.augmentation import augment_targets
@@ -16,7 +16,7 @@ from unhub.core.parameters import Temperature
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import AdditiveMethod, HyperParameters, Method, settings
+from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, settings
 from unhub.methods import method as method_by_name
 from unhub.metrics import Relevance
 

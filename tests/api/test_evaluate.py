@@ -145,8 +145,10 @@ def test_comparison_is_paired_and_adjusted(scores, vectors):
     assert against["sn"].interval.value == pytest.approx(result["sn"]["R@1"] - result["none"]["R@1"])
     assert against["sn"].adjusted >= against["sn"].p_value
     assert {each.p_value for each in result.compare(on="MnR")} == {None}
-    with pytest.raises(InputError, match=r"'mrr' cannot be compared here; this evaluation has values per query of R@1"):
+    with pytest.raises(InputError, match=r"'mrr' cannot be compared here; means over queries are R@1, R@5, R@10, MnR"):
         result.compare(on="mrr")
+    with pytest.raises(InputError, match="'MdR' cannot be compared here"):
+        result.compare(on="MdR")
 
 
 def test_metrics_by_name(scores, vectors):

@@ -11,40 +11,44 @@ from typing import Any
 
 import numpy as np
 
+from unhub.api.artefact_parts import check_parts
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.io import Rows, replace_file
-from unhub.methods import AdditiveMethod, method
+from unhub.methods import additive, method
 
 SCHEMA_VERSION = 1
-_KEY = "unhub"
+_KEY, _SEAL = "unhub", "unhub_sha256"
 
 
 def save(correction: Correction, path: str | os.PathLike[str]) -> None:
     """Writes the correction: bias, ids, potentials, bank and fingerprints; a file there before is replaced whole."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     tensors = _tensors(correction)
-    checksums = {name: _checksum(tensor) for name, tensor in tensors.items()}
-    metadata = _metadata(correction) | {"checksums": checksums}
+    metadata = _metadata(correction)
+    metadata["checksums"] = {name: _checksum(tensor) for name, tensor in tensors.items()}
+    text = json.dumps(metadata)
+    noted = {_KEY: text, _SEAL: hashlib.sha256(text.encode()).hexdigest()}
     with replace_file(path) as temporary:
-        save_file(tensors, temporary, metadata={_KEY: json.dumps(metadata)})
+        temporary.write_bytes(save(tensors, metadata=noted))
 
 
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
-    """The correction of a file that ``save`` wrote; its parts are checked against their checksums.
+    """The correction of a file that ``save`` wrote; every part is checked against its checksum and its shape.
 
     targets: the gallery it was fitted on. Without it the file's own note of where the gallery was is followed once it
     is needed, if that still holds the same vectors. memory bounds the blocks of scores, as in ``fit``.
     """
-    file = Path(path)
+    file = Path(path).expanduser()
     metadata, tensors = _read(file)
-    for name, expected in metadata["checksums"].items():
-        if name not in tensors or _checksum(tensors[name]) != expected:
-            raise InputError(f"{file} is damaged: its part {name!r} does not match its checksum; fit again.")
-    correction = _correction(metadata, tensors, memory)
+    try:
+        check_parts(metadata, tensors, {name: _checksum(tensor) for name, tensor in tensors.items()})
+        correction = _correction(metadata, tensors, memory)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{file} is damaged or was not written by unhub ({_reason(error)}); fit again.") from error
     return correction if targets is None else attach(correction, targets)
 
 
@@ -84,6 +88,8 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "marginal_error": correction.marginal_error,
         "offset": correction.offset,
         "prior_mean": correction.prior_mean,
+        "bank_size": correction.bank_size,
+        "target_bank_size": correction.target_bank_size,
         "metric": reader.metric,
         "normalize": reader.normalize,
         "gallery": int(correction.bias.size),
@@ -94,31 +100,52 @@ def _metadata(correction: Correction) -> dict[str, Any]:
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    from safetensors import SafetensorError, safe_open
+    """The metadata and the tensors of a file, if it is one of ours and whole."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
-    if not file.is_file():
+    if not file.exists():
         raise InputError(f"there is no file {file}; write one with unhub fit ... -o {file.name}.")
     try:
-        with safe_open(file, framework="numpy") as opened:
-            found = (opened.metadata() or {}).get(_KEY)
-            tensors = {} if found is None else {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-            metadata = None if found is None else json.loads(found)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise InputError(f"{file} is not a whole correction file ({error}); fit again.") from error
-    if metadata is None:
+        whole = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+    if file.suffix != ".unhub" and whole[8:9] != b"{":
+        raise InputError(f"{file} is not a correction; give a file that unhub fit wrote (it ends in .unhub).")
+    try:
+        tensors = load(whole)
+        noted = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")]).get("__metadata__") or {}
+    except (SafetensorError, ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
+        raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
+    if _KEY not in noted:
         raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
-    if metadata.get("schema_version") != SCHEMA_VERSION:
+    return _metadata_of(file, noted), tensors
+
+
+def _metadata_of(file: Path, noted: dict[str, str]) -> dict[str, Any]:
+    """The metadata, its version known and its text unchanged since it was written."""
+    try:
+        metadata = json.loads(noted[_KEY])
+        version = metadata["schema_version"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
+    if type(version) is not int or version != SCHEMA_VERSION:
         raise InputError(
-            f"{file} has schema version {metadata.get('schema_version')}, this unhub reads {SCHEMA_VERSION}; "
-            f"update unhub or fit again."
+            f"{file} has schema version {version}, this unhub reads {SCHEMA_VERSION}; update unhub or fit again."
         )
-    return metadata, tensors
+    if noted.get(_SEAL) != hashlib.sha256(noted[_KEY].encode()).hexdigest():
+        raise InputError(f"{file} is damaged: its metadata does not match its checksum; fit again.")
+    return dict(metadata)
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).splitlines()[0].rstrip(".") if str(error) else ""
+    return f"no {text}" if isinstance(error, KeyError) else text or type(error).__name__
 
 
 def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], memory: str | int | None) -> Correction:
     ids = tensors.get("ids")
-    estimator = method(metadata["method"], metadata["settings"])
-    assert isinstance(estimator, AdditiveMethod)
+    estimator = additive(method(metadata["method"], metadata["settings"]))
     return Correction(
         method=estimator,
         bias=tensors["bias"],
@@ -126,8 +153,10 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
         iterations=metadata["iterations"],
         marginal_error=metadata["marginal_error"],
         offset=metadata["offset"],
-        reader=Reader(metadata["metric"], metadata["normalize"], memory),
+        reader=Reader(metadata["metric"], metadata["normalize"], memory, fitted=True),
         potentials=tensors.get("potentials"),
+        bank_size=metadata["bank_size"],
+        target_bank_size=metadata["target_bank_size"],
         query_weight=tensors.get("query_weight"),
         prior_mean=metadata["prior_mean"],
         ids=None if ids is None else tuple(json.loads(ids.tobytes())),

@@ -13,11 +13,11 @@ from unhub.api.hits import Hits, hits
 from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
 from unhub.api.progress import Progress, watched
 from unhub.api.sources import Reader
-from unhub.banks import Banks, search
+from unhub.banks import Bank, Banks, search
 from unhub.core.augmentation import augment_queries, augment_targets
 from unhub.core.bias import Status
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.core.parameters import check_count
+from unhub.core.parameters import count
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.io import Rows, open_rows, read_ids
@@ -40,6 +40,8 @@ class Correction:
     offset: float
     reader: Reader
     potentials: FloatArray | None = None
+    bank_size: int = 0
+    target_bank_size: int = 0
     query_weight: FloatArray | None = None
     prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
@@ -88,11 +90,11 @@ class Correction:
 
         queries: (query, dim). targets: the gallery, when the correction does not know where it is.
         """
-        check_count("k", k)
+        k = count("k", k)
         gallery = self._gallery(targets)
         rows = self.reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
-        bank = watched(Banks(self.reader.products(rows, gallery, keep=0.0)), "search", progress).queries
+        bank = watched(Banks(self.reader.products(rows, gallery)), "search", progress).queries
         scores, columns = search(bank, bias, k)
         return hits(columns, scores, self.ids)
 
@@ -122,6 +124,8 @@ class Correction:
         dualis with target_bank_scores (target bank, new). target_prior: (new,), in the unit of the prior that was
         fitted with; without it a new target is an average one.
         """
+        if new_targets is not None and scores is not None:
+            raise InputError("new_targets and scores came together; give the new targets one way or the other.")
         banks = self._bank_before(new_targets) if scores is None else self._scores_before(scores, target_bank_scores)
         prior, _ = relative_prior(target_prior, banks.queries.shape[1], self.prior_mean)
         banks = watched(replace(banks, target_prior=prior), "extend", progress)
@@ -129,7 +133,10 @@ class Correction:
         return (self.strength * (raw - self.offset)).astype(np.float32)
 
     def extended(self, new_targets: Any, *, ids: Any = None) -> Correction:
-        """A correction of the gallery with the new targets at its end; what was there keeps its bias."""
+        """A correction of the gallery with the new targets at its end.
+
+        What was there keeps its bias, so that the mean over the longer gallery is no longer exactly zero.
+        """
         new = self.reader.vectors(new_targets, "new_targets", ids=ids)
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
@@ -143,7 +150,7 @@ class Correction:
 
     def augment_queries(self, queries: Any) -> FloatArray:
         """[q; 1]: (query, dim + 1), to search an index of augmented targets."""
-        return augment_queries(self._unit(self.reader.vectors(queries, "queries")))
+        return augment_queries(self._unit(self.reader.vectors(queries, "queries", like=self.query_bank)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied."""
@@ -152,27 +159,24 @@ class Correction:
         save(self, path)
 
     @cached_property
-    def _noted_gallery(self) -> Rows | None:
+    def _noted_gallery(self) -> Rows:
         """The gallery at the place that was noted, if it is still there and still the same; looked up once."""
+        if self.digests is None:
+            raise InputError("this correction was fitted on scores, so it has no vectors to search; use apply(scores).")
         if self.source is None:
-            return None
+            raise InputError("this correction does not hold its gallery; pass targets=... (--targets).")
         try:
             rows = open_rows(self.source, name="targets")
             self.check_gallery(rows)
-        except UnhubError:
-            return None
+        except UnhubError as error:
+            raise InputError(
+                f"the gallery is not where it was when this was fitted ({error}) Pass targets=... (--targets)."
+            ) from error
         return rows
 
     def _gallery(self, targets: Any) -> Rows:
         if targets is None:
-            known = self.targets if self.targets is not None else self._noted_gallery
-            if known is not None:
-                return known
-            raise InputError(
-                "this correction does not hold its gallery; pass targets=... (--targets), the vectors it was fitted on."
-                if self.digests is not None
-                else "this correction was fitted on scores, so it has no vectors to search; use apply(scores)."
-            )
+            return self._noted_gallery if self.targets is None else self.targets
         rows = self.reader.vectors(targets, "targets")
         self.check_gallery(rows)
         return rows
@@ -195,16 +199,20 @@ class Correction:
             )
 
     def _scores_before(self, scores: Any, target_bank_scores: Any) -> Banks:
-        rows = self.reader.scores(scores, "scores")
-        if self.potentials is not None and rows.shape[0] != self.potentials.size:
-            raise InputError(
-                f"scores has {rows.shape[0]:,} rows but the bank has {self.potentials.size:,} queries; give bank x "
-                f"new targets."
-            )
-        banks = from_scores(self.reader, rows, None, target_bank_scores, query_weight=self.query_weight).banks
+        second = target_bank_scores if "targets" in self.method.needs else None
+        banks = from_scores(self.reader, self.reader.scores(scores, "scores"), None, second).banks
         if "targets" in self.method.needs:
             check_needs(self.method, banks)
-        return banks
+        self._check_bank("scores", banks.queries, self.bank_size)
+        self._check_bank("target_bank_scores", banks.targets, self.target_bank_size)
+        return replace(banks, query_weight=self.query_weight)
+
+    def _check_bank(self, name: str, bank: Bank | None, wanted: int) -> None:
+        if bank is not None and bank.shape[0] != wanted:
+            raise InputError(
+                f"{name} has {bank.shape[0]:,} rows but the bank has {wanted:,} items; give bank x new targets, "
+                f"with the bank in the order that was fitted on."
+            )
 
     def _bank_before(self, new_targets: Any) -> Banks:
         if self.query_bank is None:
@@ -220,8 +228,7 @@ class Correction:
     def _unit(self, rows: Rows) -> FloatArray:
         from unhub.banks.embedding import vectors
 
-        scaled = self.reader.normalize and self.reader.metric == "cosine"
-        return vectors(rows, 0, rows.shape[0], normalize=scaled)
+        return vectors(rows, 0, rows.shape[0], normalize=self.reader.scaled)
 
 
 def attach(correction: Correction, targets: Any) -> Correction:

@@ -33,12 +33,23 @@ def corrected(method: Method, test: Bank, banks: Banks, *, masked: bool = False)
         step = test.block_rows
         return Corrected((start, whole[start : start + step]) for start in range(0, len(whole), step))
     if is_additive(method):
-        bias = method.estimate(banks)
+        bias = finite(method, method.estimate(banks))
         added = method.strength * bias.values
         return Corrected(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias)
     assert isinstance(method, RowMethod)
     correct = method.prepare(banks)
     return Corrected((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))
+
+
+def finite(method: Method, bias: Bias) -> Bias:
+    """The bias, if it is a number for every target; scores beyond float32 and weights beyond reason make it none."""
+    wrong = np.flatnonzero(~np.isfinite(bias.values))
+    if wrong.size:
+        raise InputError(
+            f"the bias of {method.name} is not a number for {wrong.size:,} of {bias.values.size:,} targets (first: row "
+            f"{wrong[0]}); scores this large, or weights this uneven, leave float32: scale them down."
+        )
+    return bias
 
 
 def _whole(method: Method, test: Bank, masked: bool) -> FloatArray:

@@ -133,6 +133,8 @@ def diagnose(
     (Hub(row=0, id='0', count=3),)
     """
     reader = Reader(metric, normalize, memory)
+    if scores is not None and (queries is not None or targets is not None):
+        raise InputError("scores and embeddings came together; give scores, or queries and targets, not both.")
     if scores is not None:
         matrix = reader.scores(scores, "scores")
         bank: Bank = reader.matrix(matrix)
@@ -140,11 +142,16 @@ def diagnose(
     elif queries is not None and targets is not None:
         gallery = reader.vectors(targets, "targets", ids=target_ids)
         bank, ids = (
-            reader.products(reader.vectors(queries, "queries", like=gallery), gallery, keep=0.0),
+            reader.products(reader.vectors(queries, "queries", like=gallery), gallery),
             gallery.ids,
         )
     else:
         raise InputError("diagnose needs scores, or queries and targets.")
+    if ignore_self and (bank.shape[1] < 2 or bank.shape[0] > bank.shape[1]):
+        raise InputError(
+            f"ignore_self needs query i to be target i of at least two, but {bank.shape[0]:,} queries meet "
+            f"{bank.shape[1]:,} targets."
+        )
     top = _top(watched(Banks(bank), "diagnose", progress).queries, ignore_self)
     size = bank.shape[1]
     seen = spread(bank)

@@ -10,8 +10,9 @@ from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
 from unhub.api.running import Options, run
 from unhub.api.sources import Metric, Reader
+from unhub.api.temperature import temperature_given
 from unhub.api.trial import Terms, open_side
-from unhub.core.parameters import check_count
+from unhub.core.parameters import count, seed_number
 from unhub.foundation.errors import InputError
 from unhub.methods import METHODS, HyperParameters, Method
 from unhub.methods import methods as methods_by_name
@@ -33,13 +34,14 @@ def evaluate(
     query_bank_scores: Any = None,
     cross_bank_scores: Any = None,
     target_bank_scores: Any = None,
-    methods: Iterable[str | Method] = ("none", "is", "sn"),
-    metrics: Sequence[str] = DEFAULT_METRICS,
+    methods: str | Iterable[str | Method] = ("none", "is", "sn"),
+    metrics: str | Sequence[str] = DEFAULT_METRICS,
     direction: Direction = "forward",
     ties: str = "average",
     group_targets: Literal["max"] | None = None,
     ignore_self: bool = False,
     allow_overlap: bool = False,
+    allow_empty: bool = False,
     query_ids: Any = None,
     target_ids: Any = None,
     query_weight: Any = None,
@@ -59,7 +61,8 @@ def evaluate(
     target_bank_scores (target bank, gallery). Without a query bank the test queries are the bank, and the rows carry
     the word transductive. relevant: an int array (query -> target), a list of sets, pairs of ids, or a path.
 
-    methods=unhub.METHODS runs all that can run and lists the others in ``skipped``.
+    methods=unhub.METHODS runs all that can run and lists the others in ``skipped``. allow_overlap: test queries may be
+    in the bank, which makes the rows transductive. allow_empty: queries without a relevant target are left out.
 
     >>> import numpy as np
     >>> S = np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.3, 0.5]], dtype=np.float32)
@@ -71,12 +74,15 @@ def evaluate(
         raise InputError(f"direction is {direction!r}; use 'forward', 'reverse' or 'both'.")
     if group_targets not in (None, "max"):
         raise InputError(f"group_targets is {group_targets!r}; use 'max' or leave it out.")
+    if group_targets is not None and ignore_self:
+        raise InputError("group_targets and ignore_self exclude each other: a group is not one of the queries.")
     tie_policy(ties)
-    check_count("resamples", resamples)
+    resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
     chosen = methods_by_name(wanted, given)
+    named = [metrics] if isinstance(metrics, str) else metrics
     options = Options(
-        metrics=tuple(metric_by_name(name).name for name in metrics),
+        metrics=tuple(dict.fromkeys(metric_by_name(name).name for name in named)),
         ties=ties,
         group_targets=group_targets,
         ignore_self=ignore_self,
@@ -96,10 +102,9 @@ def evaluate(
         },
         relevant=relevant,
         ids=(query_ids, target_ids),
-        terms=Terms(allow_overlap, ignore_self, query_weight, target_prior),
+        terms=Terms(allow_overlap, ignore_self, allow_empty, query_weight, target_prior),
     )
-    tau_given = any(name in given for name in ("tau", "tau1"))
-    explicit = [tau_given or not isinstance(each, str) for each in wanted]
+    explicit = [temperature_given(each, given) for each in wanted]
     back = run(side.trial(reverse=True), chosen, explicit, options, "reverse") if direction != "forward" else None
     if direction == "reverse" and back is not None:
         return back

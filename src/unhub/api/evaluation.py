@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from unhub.api import tables
 from unhub.core.bias import Status
 from unhub.foundation.errors import InputError
@@ -85,17 +87,16 @@ class Evaluation:
 
     def compare(self, baseline: str = "none", *, on: str = "R@1", level: float = 0.95) -> tuple[Difference, ...]:
         """Every other method against a baseline: paired bootstrap interval; for R@k exact McNemar, Holm-adjusted."""
-        base = self[baseline].per_query.get(metric(on).name)
-        if base is None:
-            raise InputError(
-                f"{on!r} cannot be compared here; this evaluation has values per query of "
-                f"{', '.join(self[baseline].per_query)}."
-            )
+        asked = metric(on)
+        comparable = [name for name in self[baseline].per_query if metric(name).average is np.mean]
+        if asked.name not in comparable:
+            raise InputError(f"{on!r} cannot be compared here; means over queries are {', '.join(comparable)}.")
+        base = self[baseline].per_query[asked.name]
         others = [row for label, row in self.rows.items() if label != baseline]
-        scale = 100.0 if metric(on).percent else 1.0
+        scale = 100.0 if asked.percent else 1.0
         intervals, p_values = [], []
         for row in others:
-            mine = row.per_query[metric(on).name]
+            mine = row.per_query[asked.name]
             intervals.append(
                 bootstrap_difference(
                     scale * mine,
@@ -105,12 +106,12 @@ class Evaluation:
                     seed=self.settings["seed"],
                 )
             )
-            if on.startswith(("R@", "hit_rate@")):
+            if asked.name.startswith("R@"):
                 p_values.append(mcnemar(mine, base).p_value)
         adjusted: list[float | None] = [*holm(p_values)] if p_values else [None] * len(others)
         known: list[float | None] = [*p_values] if p_values else [None] * len(others)
         return tuple(
-            Difference(row.label, baseline, on, interval, p, q)
+            Difference(row.label, baseline, asked.name, interval, p, q)
             for row, interval, p, q in zip(others, intervals, known, adjusted, strict=True)
         )
 

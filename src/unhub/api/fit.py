@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from unhub.api.correction import Correction
+from unhub.api.correctors import finite
 from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
 from unhub.api.progress import Progress, reads_of, watched
 from unhub.api.sources import Metric, Reader, column_ids
-from unhub.api.temperature import settle_temperature
+from unhub.api.temperature import settle_temperature, temperature_given
+from unhub.banks import Bank
 from unhub.core.fingerprint import row_digests
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import IntArray
 from unhub.io import Rows
-from unhub.methods import ADDITIVE, AdditiveMethod, HyperParameters, Method, is_additive, method
+from unhub.methods import HyperParameters, Method, additive, method
 
 SELF_BANK = (
     "query_bank and targets are the same vectors, so every target is its own best query and little is left to learn; "
-    "pass ignore_self=True if the gallery is meant to be its own bank."
+    "pass ignore_self=True (--ignore-self) if the gallery is meant to be its own bank."
 )
 
 
@@ -60,19 +63,30 @@ def fit(
     """
     chosen = additive(method(which, given))
     reader = Reader(metric, normalize, memory)
-    problem = _open(reader, locals())
+    problem = _open(
+        reader,
+        vectors={"targets": targets, "query_bank": query_bank, "target_bank": target_bank},
+        matrices={
+            "scores": scores,
+            "cross_bank_scores": cross_bank_scores,
+            "target_bank_scores": target_bank_scores,
+        },
+        target_ids=target_ids,
+        marginals={"query_weight": query_weight, "target_prior": target_prior},
+    )
     check_needs(chosen, problem.banks)
     digests = None if problem.targets is None else row_digests(problem.targets)
+    own_bank = problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests)
     if ignore_self:
-        problem = replace(problem, banks=without_self(problem.banks))
-    elif problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests):
+        problem = replace(problem, banks=without_self(problem.banks, same=problem.query_bank is None or own_bank))
+    elif own_bank:
         warnings.warn(SELF_BANK, UnhubWarning, stacklevel=2)
-    by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
-    settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
+    settled = settle_temperature(chosen, problem.banks.queries, given=temperature_given(which, given))
     for sentence in settled.warnings:
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
-    bias = estimator.estimate(watched(problem.banks, estimator.name, progress, reads=reads_of(estimator)))
+    read = watched(problem.banks, estimator.name, progress, reads=reads_of(estimator))
+    bias = finite(estimator, estimator.estimate(read))
     known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
         method=estimator,
@@ -82,6 +96,8 @@ def fit(
         marginal_error=bias.marginal_error,
         offset=bias.offset,
         potentials=bias.potentials,
+        bank_size=problem.banks.queries.shape[0],
+        target_bank_size=_rows_of(problem.banks.targets) if "targets" in estimator.needs else 0,
         query_weight=problem.banks.query_weight,
         prior_mean=problem.prior_mean,
         ids=known if problem.targets is None else problem.targets.ids,
@@ -89,7 +105,7 @@ def fit(
         targets=problem.targets,
         query_bank=problem.query_bank,
         target_bank=problem.target_bank if "targets" in estimator.needs else None,
-        reader=reader,
+        reader=replace(reader, fitted=True),
         warnings=settled.warnings,
     )
 
@@ -99,43 +115,35 @@ def _same(rows: Rows, digests: IntArray) -> bool:
     return len(rows) == digests.size and bool((row_digests(rows) == digests).all())
 
 
-def additive(which: Method) -> AdditiveMethod:
-    """The method, if it is a bias; otherwise an error that says which ones are."""
-    if not is_additive(which):
-        raise InputError(
-            f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
-            f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(ADDITIVE)}."
-        )
-    return which
+def _rows_of(bank: Bank | None) -> int:
+    return 0 if bank is None else bank.shape[0]
 
 
-def _open(reader: Reader, given: dict[str, Any]) -> Problem:
+def _open(
+    reader: Reader,
+    *,
+    vectors: Mapping[str, Any],
+    matrices: Mapping[str, Any],
+    target_ids: Any,
+    marginals: dict[str, Any],
+) -> Problem:
     """The problem behind the arguments of ``fit``: embeddings or matrices, and not a mixture."""
-    marginals = {"query_weight": given["query_weight"], "target_prior": given["target_prior"]}
-    vectors = [name for name in ("targets", "query_bank", "target_bank") if given[name] is not None]
-    matrices = [name for name in ("scores", "cross_bank_scores", "target_bank_scores") if given[name] is not None]
-    if vectors and matrices:
+    some_vectors = [name for name, value in vectors.items() if value is not None]
+    some_matrices = [name for name, value in matrices.items() if value is not None]
+    if some_vectors and some_matrices:
         raise InputError(
-            f"{vectors[0]} and {matrices[0]} came together; give embeddings (targets, query_bank) or matrices "
-            f"(scores), not both."
+            f"{some_vectors[0]} and {some_matrices[0]} came together; give embeddings (targets, query_bank) or "
+            f"matrices (scores), not both."
         )
-    if matrices:
-        if given["scores"] is None:
+    if some_matrices:
+        if matrices["scores"] is None:
             raise InputError("scores is missing; give the matrix of bank queries x gallery.")
-        return from_scores(
-            reader,
-            reader.scores(given["scores"], "scores"),
-            given["cross_bank_scores"],
-            given["target_bank_scores"],
-            **marginals,
-        )
-    for name, what in (
-        ("targets", "the embeddings of the gallery"),
-        ("query_bank", "embeddings of past queries"),
-    ):
-        if given[name] is None:
+        scores = reader.scores(matrices["scores"], "scores")
+        others = matrices["cross_bank_scores"], matrices["target_bank_scores"]
+        return from_scores(reader, scores, *others, **marginals)
+    for name, what in (("targets", "the embeddings of the gallery"), ("query_bank", "embeddings of past queries")):
+        if vectors[name] is None:
             raise InputError(f"{name} is missing; give {what}, or a matrix of scores.")
-    targets = reader.vectors(given["targets"], "targets", ids=given["target_ids"])
-    query_bank = reader.vectors(given["query_bank"], "query_bank", like=targets)
-    problem = from_vectors(reader, targets, query_bank, given["target_bank"], **marginals)
-    return replace(problem, targets=targets)
+    targets = reader.vectors(vectors["targets"], "targets", ids=target_ids)
+    query_bank = reader.vectors(vectors["query_bank"], "query_bank", like=targets)
+    return from_vectors(reader, targets, query_bank, vectors["target_bank"], **marginals)

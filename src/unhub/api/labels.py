@@ -19,8 +19,13 @@ def labels(chosen: Sequence[Method]) -> list[str]:
         family = [settings(other) for other in chosen if other.name == each.name]
         mine = settings(each)
         differing = [key for key in mine if len({repr(other[key]) for other in family}) > 1]
-        found.append(f"{each.name}({', '.join(f'{key}={mine[key]:g}' for key in differing)})")
+        told = ", ".join(f"{key}={_short(mine[key])}" for key in differing)
+        found.append(f"{each.name}({told})" if told else each.name)
     return _unique(found)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _unique(names: Sequence[str]) -> list[str]:

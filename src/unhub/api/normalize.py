@@ -10,7 +10,7 @@ import numpy as np
 from unhub.api.correctors import corrected
 from unhub.api.problem import check_needs, from_scores
 from unhub.api.sources import Reader, same_rows
-from unhub.api.temperature import settle_temperature
+from unhub.api.temperature import settle_temperature, temperature_given
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods import HyperParameters, Method, method
@@ -46,8 +46,7 @@ def normalize(
     marginals = {"query_weight": query_weight, "target_prior": target_prior}
     problem = from_scores(reader, bank, cross_bank_scores, target_bank_scores, **marginals)
     check_needs(chosen, problem.banks)
-    by_caller = not isinstance(which, str) or any(name in given for name in ("tau", "tau1"))
-    settled = settle_temperature(chosen, problem.banks.queries, given=by_caller)
+    settled = settle_temperature(chosen, problem.banks.queries, given=temperature_given(which, given))
     for sentence in settled.warnings:
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     fixed = corrected(settled.method, reader.matrix(asked), problem.banks)

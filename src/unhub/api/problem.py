@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from unhub.api.sources import Reader, marginal, same_rows
-from unhub.banks import Banks, MaskedBank
+from unhub.banks import Banks, Budget, MaskedBank
+from unhub.core.checks import check_dimension
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.io import Rows
@@ -45,14 +46,20 @@ def from_vectors(
     *,
     query_weight: Any = None,
     target_prior: Any = None,
+    budget: Budget | None = None,
 ) -> Problem:
-    """The problem of embeddings: three banks of inner products, computed when they are read."""
-    queries = reader.products(query_bank, targets, keep=0.5)
+    """The problem of embeddings: three banks of inner products, computed when they are first read.
+
+    The two sides that dbsn reads together share one block height, so that both are read, and kept, on one grid.
+    """
+    kept = reader.budget() if budget is None else budget
     second = open_target_bank(reader, target_bank, targets)
+    rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
+    queries = reader.products(query_bank, targets, rows=rows, budget=kept)
     cross = by_gallery = None
     if second is not None:
-        cross = reader.products(query_bank, second, keep=0.5)
-        by_gallery = reader.products(second, targets, keep=0.0)
+        cross = reader.products(query_bank, second, rows=rows, budget=kept)
+        by_gallery = reader.products(second, targets, budget=kept) if len(second) else None
     weight = marginal(query_weight, "query_weight", queries.shape[0], "bank queries")
     prior, mean = relative_prior(target_prior, queries.shape[1])
     return Problem(Banks(queries, cross, by_gallery, weight, prior), targets, query_bank, second, mean)
@@ -78,9 +85,10 @@ def from_scores(
         same_rows(by_gallery, "target_bank_scores", scores, scores.name, axis=(1, 1))
     weight = marginal(query_weight, "query_weight", scores.shape[0], "bank queries")
     prior, mean = relative_prior(target_prior, scores.shape[1])
-    second = None if cross is None else reader.matrix(cross)
+    rows = reader.rows_at_once(scores.shape[1], 0 if cross is None else cross.shape[1])
+    second = None if cross is None else reader.matrix(cross, rows=rows)
     third = None if by_gallery is None else reader.matrix(by_gallery)
-    return Problem(Banks(reader.matrix(scores), second, third, weight, prior), prior_mean=mean)
+    return Problem(Banks(reader.matrix(scores, rows=rows), second, third, weight, prior), prior_mean=mean)
 
 
 def relative_prior(values: Any, size: int, mean: float | None = None) -> tuple[FloatArray | None, float]:
@@ -97,7 +105,10 @@ def open_target_bank(reader: Reader, source: Any, targets: Rows) -> Rows | None:
     if source is None:
         return None
     nothing = empty_bank(source, axis=0)
-    return reader.vectors(source, "target_bank", like=targets) if nothing is None else nothing
+    if nothing is None:
+        return reader.vectors(source, "target_bank", like=targets)
+    check_dimension(nothing, "target_bank", targets, targets.name)
+    return nothing
 
 
 def empty_bank(source: Any, *, axis: int) -> Rows | None:
@@ -107,9 +118,13 @@ def empty_bank(source: Any, *, axis: int) -> Rows | None:
     return None
 
 
-def without_self(banks: Banks) -> Banks:
-    """The banks of a gallery that is its own bank, every item silent about itself."""
+def without_self(banks: Banks, *, same: bool) -> Banks:
+    """The banks of a gallery that is its own bank, every item silent about itself; same: whether it is."""
     rows, columns = banks.queries.shape
+    if not same and rows == columns:
+        raise InputError("ignore_self needs the gallery as its own bank, but query_bank holds other vectors.")
+    if columns < 2:
+        raise InputError("ignore_self leaves nothing of a gallery of one; give at least two targets.")
     if rows != columns:
         raise InputError(
             f"ignore_self needs the gallery as its own bank, but {rows:,} bank rows meet {columns:,} targets."
@@ -118,15 +133,18 @@ def without_self(banks: Banks) -> Banks:
 
 
 def missing(method: Method, banks: Banks) -> str | None:
-    """What the method lacks, as the end of a sentence, or None."""
+    """Why the method cannot run on these banks, as a sentence, or None."""
     for need in sorted(method.needs):
         if getattr(banks, need) is None:
             return f"{method.name} needs {NEEDS[need]}."
+    for name in ("query_weight", "target_prior"):
+        if getattr(banks, name) is not None and name not in method.weighs:
+            return f"{name} means nothing to {method.name}; leave it out, or use is, dualis, sn or dbsn."
     return None
 
 
 def check_needs(method: Method, banks: Banks) -> None:
-    """Refuses a method whose banks are not all there."""
+    """Refuses a method whose banks are not all there, or that has no use for the weights it was given."""
     lacking = missing(method, banks)
     if lacking is not None:
         raise InputError(lacking)
@@ -136,6 +154,6 @@ def extended_banks(
     reader: Reader, new_targets: Rows, query_bank: Rows, target_bank: Rows | None, query_weight: Any
 ) -> Banks:
     """The same bank rows before unseen targets."""
-    queries = reader.products(query_bank, new_targets, keep=0.0)
-    by_gallery = None if target_bank is None else reader.products(target_bank, new_targets, keep=0.0)
+    queries = reader.products(query_bank, new_targets)
+    by_gallery = None if target_bank is None else reader.products(target_bank, new_targets)
     return Banks(queries, None, by_gallery, query_weight)

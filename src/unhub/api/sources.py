@@ -8,14 +8,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unhub.banks import Bank, CachedBank, EmbeddingBank, MatrixBank
+from unhub.banks import Bank, Budget, CachedBank, EmbeddingBank, MatrixBank
 from unhub.core.blocks import block_rows, divided, memory_bytes
-from unhub.core.checks import check_dimension, check_marginal, check_scores, check_vectors
+from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
 from unhub.io import Rows, open_rows, read_ids, read_numbers, with_ids
 
 Metric = Literal["cosine", "ip"]
+
+FITTED = (
+    "the correction was fitted on unit vectors, so scale these to unit length too, or fit again with normalize=True "
+    "(--normalize)"
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class Reader:
     metric: Metric = "cosine"
     normalize: bool = False
     memory: str | int | None = None
+    fitted: bool = False
+    """whether a correction has been fitted this way, so that nothing of it can be chosen any more"""
 
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
@@ -36,27 +43,42 @@ class Reader:
         rows = named(open_rows(source, name=name), ids)
         if like is not None:
             check_dimension(rows, name, like, like.name)
-        check_vectors(rows, name, unit=self.metric == "cosine" and not self.normalize, ids=rows.ids)
+        unit = self.metric == "cosine" and not self.normalize
+        check_vectors(rows, name, unit=unit, ids=rows.ids, otherwise=FITTED if self.fitted else LENGTHEN)
         return rows
 
-    def scores(self, source: Any, name: str, *, ids: Any = None) -> Rows:
-        """A score matrix, opened and checked; ``ids`` name its columns and are checked for their number."""
+    def scores(self, source: Any, name: str) -> Rows:
+        """A score matrix, opened and checked."""
         rows = open_rows(source, name=name)
         check_scores(rows, name)
         return rows
 
-    def products(self, queries: Rows, targets: Rows, *, keep: float = 1.0) -> Bank:
-        """Inner products, computed in blocks; those that fit in the share ``keep`` of memory are computed once."""
-        working, kept = divided(memory_bytes(self.memory))
-        normalize = self.normalize and self.metric == "cosine"
-        rows = block_rows(targets.shape[0], working)
-        bank = EmbeddingBank(plain(queries), plain(targets), rows, normalize)
-        return CachedBank(bank, int(kept * keep)) if keep > 0 else bank
+    @property
+    def scaled(self) -> bool:
+        """Whether vectors are divided by their length on the way."""
+        return self.normalize and self.metric == "cosine"
 
-    def matrix(self, scores: Sliceable) -> Bank:
+    @property
+    def _working(self) -> int:
+        return divided(memory_bytes(self.memory))[0]
+
+    def budget(self) -> Budget:
+        """What the caches of one problem may keep between them."""
+        return Budget(divided(memory_bytes(self.memory))[1])
+
+    def rows_at_once(self, *galleries: int) -> int:
+        """Rows of a block that spans galleries of these sizes side by side."""
+        return block_rows(sum(galleries), self._working)
+
+    def products(self, queries: Rows, targets: Rows, *, rows: int | None = None, budget: Budget | None = None) -> Bank:
+        """Inner products, computed in blocks; those that the budget holds are computed once."""
+        height = self.rows_at_once(len(targets)) if rows is None else rows
+        bank = EmbeddingBank(plain(queries), plain(targets), height, self.scaled)
+        return bank if budget is None else CachedBank(bank, budget)
+
+    def matrix(self, scores: Sliceable, *, rows: int | None = None) -> Bank:
         """Scores that exist already, read in blocks."""
-        working, _ = divided(memory_bytes(self.memory))
-        return MatrixBank(scores, block_rows(scores.shape[1], working))
+        return MatrixBank(scores, self.rows_at_once(scores.shape[1]) if rows is None else rows)
 
 
 def named(rows: Rows, ids: Any) -> Rows:

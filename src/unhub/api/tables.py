@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from unhub.api.evaluation import Evaluation, MethodResult
 
 TRANSDUCTIVE = "transductive"
+PLANS = ("otn", "l2n", "hn", "sparse_k")
 _ESCAPES = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
 
 
@@ -53,6 +54,8 @@ def caption(result: Evaluation) -> str:
     line += f", bank of {s['bank']:,} queries" if s["bank"] else ""
     line += f" and {s['target_bank']:,} targets" if s["target_bank"] else ""
     line += f", {s['direction']}" if s["direction"] != "forward" else ""
+    line += ", targets grouped by their query (largest score)" if s["group_targets"] else ""
+    line += ", self-pairs left out" if s["ignore_self"] else ""
     return line
 
 
@@ -60,12 +63,19 @@ def notes(result: Evaluation) -> list[str]:
     """What a reader must know beside the numbers."""
     said = []
     if result.transductive:
-        said.append("transductive: the test queries themselves are the bank; no deployed system has them in advance")
+        shared = result.settings["test_queries_in_bank"]
+        who = f"{shared:,} test queries are also in" if shared else "the test queries themselves are"
+        said.append(f"transductive: {who} the bank; no deployed system has them in advance")
     first = next(iter(result.rows.values()))
     if "R@1" in first.intervals:
         widths = (row.intervals["R@1"] for row in result.rows.values())
         half = max((high - low) / 2 for low, high in widths)
         said.append(f"95 % intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
+    plans = [row.label for row in result.rows.values() if row.method in PLANS]
+    if plans:
+        said.append(
+            f"{', '.join(plans)}: most of a plan is zero; what it leaves out is tied (ties: {result.settings['ties']})"
+        )
     said += [f"{name}: {why}" for name, why in result.skipped.items()]
     return said
 

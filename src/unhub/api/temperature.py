@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.banks import Bank, Spread, spread
 from unhub.foundation.errors import InputError
-from unhub.methods import Method, settings, settle
+from unhub.methods import HyperParameters, Method, settings, settle
 
 SHARPEST, SOFTEST = 0.15, 1.0
 """tau over the standard deviation of the scores outside of which gains were seen to turn into losses"""
@@ -38,7 +38,7 @@ def settle_temperature(method: Method, bank: Bank, *, given: bool, scores: Sprea
     if not names:
         return Settled(settle(method, 1.0), ())
     seen = spread(bank) if scores is None else scores
-    automatic = seen.tau if seen.std > 0 else max(seen.largest, 1.0) / 100
+    automatic = seen.tau if seen.std > RESOLUTION * seen.largest else max(seen.largest, 1.0) / 100
     settled = settle(method, automatic)
     if not given and _all_numbers(method, names):
         _refuse_logits(settled, names[0], seen)
@@ -85,3 +85,8 @@ def _unsuited(method: str, name: str, value: float, seen: Spread) -> list[str]:
         f"{name} = {value:g} of {method} is {kind} for scores whose standard deviation is {seen.std:.2g}; "
         f"{name}='auto' (--{name} auto) would use {seen.tau:.2g}."
     ]
+
+
+def temperature_given(which: str | Method, given: HyperParameters) -> bool:
+    """Whether the caller chose the temperature: by name, or by making the method an object."""
+    return not isinstance(which, str) or any(given.get(name) is not None for name in ("tau", "tau1"))

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unhub.api.problem import from_scores, from_vectors
+from unhub.api.problem import from_scores, from_vectors, open_target_bank
 from unhub.api.sources import Reader, column_ids, same_rows
 from unhub.banks import Bank, Banks, MaskedBank
-from unhub.core.checks import overlapping_rows
+from unhub.core.fingerprint import shared_rows
 from unhub.foundation.errors import InputError
 from unhub.io import Rows, read_relevance
 from unhub.metrics import Relevance
@@ -26,6 +26,8 @@ class Trial:
     banks: Banks
     transductive: bool
     masked: bool = False
+    shared: int = 0
+    """test queries that are also in the bank"""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Terms:
 
     allow_overlap: bool = False
     ignore_self: bool = False
+    allow_empty: bool = False
     query_weight: Any = None
     target_prior: Any = None
 
@@ -44,11 +47,24 @@ class Terms:
             raise InputError("query_weight and target_prior belong to the forward direction; evaluate one at a time.")
         return given
 
-    def trial(self, test: Bank, relevance: Relevance, banks: Banks, *, own_bank: bool) -> Trial:
+    def trial(self, test: Bank, relevance: Relevance, banks: Banks, *, own_bank: bool, shared: int = 0) -> Trial:
         """The trial; where the test queries are the bank, a query does not speak for itself if so agreed."""
+        if self.ignore_self and test.shape[1] < 2:
+            raise InputError("ignore_self leaves nothing of a gallery of one; give at least two targets.")
         if own_bank:
             banks = replace(banks, queries=MaskedBank(test) if self.ignore_self else test)
-        return Trial(test, relevance, banks, transductive=own_bank, masked=self.ignore_self)
+        return Trial(test, relevance, banks, own_bank or shared > 0, self.ignore_self, shared)
+
+    def shared(self, queries: Rows, bank: Rows, *, unit: bool) -> int:
+        """How many test queries are in the bank; an error unless that was allowed."""
+        rows = shared_rows(queries, bank, unit=unit)
+        if rows.size and not self.allow_overlap:
+            first = ", ".join(str(row) for row in rows[:5])
+            raise InputError(
+                f"{rows.size:,} of {queries.shape[0]:,} test queries are also in {bank.name} (first rows: {first}); "
+                f"take them out, or pass allow_overlap=True (--allow-overlap) if that is meant."
+            )
+        return int(rows.size)
 
 
 class Side(Protocol):
@@ -74,13 +90,15 @@ class VectorSide:
         queries, targets, bank, second = (self.vectors[name] for name in (names if reverse else straight))
         assert queries is not None
         assert targets is not None
-        if bank is not None and not self.terms.allow_overlap:
-            refuse_overlap(queries, bank, bank.name)
+        shared = 0 if bank is None else self.terms.shared(queries, bank, unit=self.reader.scaled)
         marginals = self.terms.marginals(reverse)
-        problem = from_vectors(self.reader, targets, queries if bank is None else bank, second, **marginals)
-        test = self.reader.products(queries, targets, keep=0.5)
+        kept = self.reader.budget()
+        rows = self.reader.rows_at_once(len(targets), 0 if second is None else len(second))
+        test = self.reader.products(queries, targets, rows=rows, budget=kept)
+        asked = queries if bank is None else bank
+        problem = from_vectors(self.reader, targets, asked, second, **marginals, budget=kept)
         relevance = self.relevance.reverse() if reverse else self.relevance
-        return self.terms.trial(test, relevance, problem.banks, own_bank=bank is None)
+        return self.terms.trial(test, relevance, problem.banks, own_bank=bank is None, shared=shared)
 
 
 @dataclass(frozen=True)
@@ -107,16 +125,17 @@ class ScoreSide:
 
     def _trial(self, scores: Rows, relevance: Relevance, marginals: dict[str, Any]) -> Trial:
         given = self.banks["query_bank_scores"]
-        bank = scores
+        bank, shared = scores, 0
         if given is not None:
             bank = self.reader.scores(given, "query_bank_scores")
             same_rows(bank, "query_bank_scores", scores, "scores", axis=(1, 1))
-            if not self.terms.allow_overlap:
-                refuse_overlap(scores, bank, "query_bank_scores")
+            shared = self.terms.shared(scores, bank, unit=False)
         problem = from_scores(
             self.reader, bank, self.banks["cross_bank_scores"], self.banks["target_bank_scores"], **marginals
         )
-        return self.terms.trial(self.reader.matrix(scores), relevance, problem.banks, own_bank=given is None)
+        rows = problem.banks.queries.block_rows
+        test = self.reader.matrix(scores, rows=rows)
+        return self.terms.trial(test, relevance, problem.banks, own_bank=given is None, shared=shared)
 
 
 def open_side(
@@ -130,12 +149,16 @@ def open_side(
 ) -> Side:
     """Embeddings or matrices, whichever were given, opened and checked; not a mixture of both."""
     given = [name for name, value in vectors.items() if value is not None]
+    others = [name for name, value in matrices.items() if value is not None]
+    if given and others:
+        raise InputError(
+            f"{others[0]} and {given[0]} came together; give matrices of scores, or embeddings of queries, targets and "
+            f"banks, not both."
+        )
     if matrices["scores"] is not None:
-        if given:
-            raise InputError(f"scores and {given[0]} came together; give scores, or queries and targets, not both.")
         scores = reader.scores(matrices["scores"], "scores")
         names = [column_ids(each, size, "scores") for each, size in zip(ids, scores.shape, strict=True)]
-        relevance = _relevance(relevant, scores.shape, names)
+        relevance = _relevance(relevant, scores.shape, names, terms.allow_empty)
         banks = {name: value for name, value in matrices.items() if name != "scores"}
         return ScoreSide(reader, scores, banks, relevance, terms)
     for name in ("queries", "targets"):
@@ -143,23 +166,13 @@ def open_side(
             raise InputError(f"{name} is missing; give queries and targets, or a matrix of scores.")
     targets = reader.vectors(vectors["targets"], "targets", ids=ids[1])
     queries = reader.vectors(vectors["queries"], "queries", ids=ids[0], like=targets)
-    opened: dict[str, Rows | None] = {"queries": queries, "targets": targets}
-    for name in ("query_bank", "target_bank"):
-        opened[name] = None if vectors[name] is None else reader.vectors(vectors[name], name, like=targets)
+    bank = None if vectors["query_bank"] is None else reader.vectors(vectors["query_bank"], "query_bank", like=targets)
+    second = open_target_bank(reader, vectors["target_bank"], targets)
+    opened = {"queries": queries, "targets": targets, "query_bank": bank, "target_bank": second}
     shape = queries.shape[0], targets.shape[0]
-    return VectorSide(reader, opened, _relevance(relevant, shape, [queries.ids, targets.ids]), terms)
+    return VectorSide(reader, opened, _relevance(relevant, shape, [queries.ids, targets.ids], terms.allow_empty), terms)
 
 
-def refuse_overlap(queries: Rows, bank: Rows, name: str) -> None:
-    """Stops an evaluation whose bank holds test queries, which would make it transductive unawares."""
-    shared = overlapping_rows(queries, bank)
-    if shared.size:
-        first = ", ".join(str(row) for row in shared[:5])
-        raise InputError(
-            f"{shared.size:,} of {queries.shape[0]:,} test queries are also in {name} (first rows: {first}); take "
-            f"them out, or pass allow_overlap=True (--allow-overlap) if that is meant."
-        )
-
-
-def _relevance(relevant: Any, shape: tuple[int, int], ids: list[Any]) -> Relevance:
-    return read_relevance(relevant, queries=shape[0], targets=shape[1], query_ids=ids[0], target_ids=ids[1])
+def _relevance(relevant: Any, shape: tuple[int, int], ids: list[Any], allow_empty: bool) -> Relevance:
+    sizes = {"queries": shape[0], "targets": shape[1]}
+    return read_relevance(relevant, **sizes, query_ids=ids[0], target_ids=ids[1], allow_empty=allow_empty)

@@ -1,7 +1,7 @@
 """Where scores come from: banks give blocks of scores (bank rows x gallery), folds run over them."""
 
 from unhub.banks.bank import Bank, Banks, blocks
-from unhub.banks.cached import CachedBank
+from unhub.banks.cached import Budget, CachedBank
 from unhub.banks.embedding import EmbeddingBank
 from unhub.banks.folds import (
     activation_set,
@@ -21,6 +21,7 @@ from unhub.banks.watched import WatchedBank
 __all__ = [
     "Bank",
     "Banks",
+    "Budget",
     "CachedBank",
     "EmbeddingBank",
     "JoinedBank",

@@ -8,12 +8,26 @@ from unhub.banks.bank import Bank
 from unhub.foundation.types import FloatArray
 
 
+@dataclass
+class Budget:
+    """Bytes that the caches of one problem may keep between them."""
+
+    left: int
+
+    def take(self, size: int) -> bool:
+        """Whether so many bytes were left; they are then taken."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
 @dataclass(frozen=True)
 class CachedBank:
-    """Another bank's blocks, kept after the first read while they fit in ``budget`` bytes; the rest is read again."""
+    """Another bank's blocks, kept after the first read while the budget lasts; the rest is read again."""
 
     bank: Bank
-    budget: int
+    budget: Budget
     _kept: dict[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -29,15 +43,10 @@ class CachedBank:
     def read(self, start: int, stop: int) -> FloatArray:
         """The scores of the rows start..stop, from memory where they are."""
         kept = self._kept.get(start)
-        if kept is not None and kept.shape[0] == stop - start:
-            return kept
+        if kept is not None and kept.shape[0] >= stop - start:
+            return kept[: stop - start]
         block = self.bank.read(start, stop)
         on_grid = start % self.block_rows == 0 and stop == min(start + self.block_rows, self.shape[0])
-        if on_grid and self.held + block.nbytes <= self.budget:
+        if on_grid and self.budget.take(block.nbytes):
             self._kept[start] = block
         return block
-
-    @property
-    def held(self) -> int:
-        """bytes kept so far"""
-        return sum(block.nbytes for block in self._kept.values())

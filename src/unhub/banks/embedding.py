@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,13 +37,22 @@ class EmbeddingBank:
         """One matrix product for the rows start..stop, float32."""
         rows = vectors(self.queries, start, stop, normalize=self.normalize)
         n = self.targets.shape[0]
-        tile = n if _ready(self.targets) and not self.normalize else TILE
+        tile = n if _ready(self.targets) else TILE
         out = np.empty((stop - start, n), dtype=np.float32)
         for left in range(0, n, tile):
             right = min(left + tile, n)
-            columns = vectors(self.targets, left, right, normalize=self.normalize)
+            columns = vectors(self.targets, left, right)
             np.matmul(rows, columns.T, out=out[:, left:right])
+        if self.normalize:
+            out *= self._reciprocal_lengths
         return out
+
+    @cached_property
+    def _reciprocal_lengths(self) -> FloatArray:
+        """One over the length of every target, found once."""
+        n = self.targets.shape[0]
+        parts = [lengths(vectors(self.targets, left, min(left + TILE, n))) for left in range(0, n, TILE)]
+        return (1.0 / np.concatenate(parts)).astype(np.float32)
 
 
 def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> FloatArray:
@@ -50,11 +60,16 @@ def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) 
     block = np.asarray(rows[start:stop], dtype=np.float32)
     if not normalize:
         return block
-    length = np.linalg.norm(block, axis=1, keepdims=True)
-    if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
-        length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
-    unit: FloatArray = np.divide(block, length, out=np.zeros_like(block), where=length > 0, casting="same_kind")
+    unit: FloatArray = (block / lengths(block)[:, None]).astype(np.float32)
     return unit
+
+
+def lengths(block: FloatArray) -> FloatArray:
+    """The length of each row, one for a row of zeros; in float64 where float32 squares would lose it."""
+    length: FloatArray = np.linalg.norm(block, axis=1)
+    if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
+        length = np.linalg.norm(block.astype(np.float64), axis=1)
+    return np.where(length > 0, length, 1)
 
 
 def _ready(rows: Sliceable) -> bool:

@@ -74,20 +74,37 @@ def column_means(bank: Bank, weight: FloatArray | None = None) -> FloatArray:
 def column_top(bank: Bank, k: int, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """The k largest bank scores of every target and the weights of their rows: (k, gallery) twice, best first.
 
-    k is clipped to the scores that every target has; masked ones, minus infinity, do not count.
+    k is clipped to the scores that every target has; masked ones, minus infinity, do not count. Blocks gather until
+    they are taller than what is kept, so that each score is looked at about twice, whatever the block size.
     """
-    n = bank.shape[1]
     k = min(k, bank.shape[0])
-    best, weights = np.empty((0, n)), np.empty((0, n))
+    waiting: list[FloatArray] = []
+    rows: list[FloatArray] = []
     for start, scores in blocks(bank):
-        values, rows = top_k(np.ascontiguousarray(scores.T), k)
-        w = np.ones_like(values) if weight is None else weight[start + rows]
-        best = np.concatenate((best, values.T), axis=0)
-        weights = np.concatenate((weights, w.T), axis=0)
-        order = np.argsort(-best, axis=0, kind="stable")[:k]
-        best, weights = np.take_along_axis(best, order, axis=0), np.take_along_axis(weights, order, axis=0)
+        waiting.append(scores)
+        if weight is not None:
+            rows.append(np.broadcast_to(weight[start : start + len(scores), None], scores.shape))
+        if sum(map(len, waiting)) >= 2 * k:
+            waiting, rows = _largest(waiting, rows, k)
+    (best,), kept = _largest(waiting, rows, k)
+    order = np.argsort(-best, axis=0, kind="stable")
+    best = np.take_along_axis(best, order, axis=0).astype(np.float64)
+    weights = np.take_along_axis(kept[0], order, axis=0) if kept else np.ones_like(best)
     finite = max(1, int(np.isfinite(best).all(axis=1).sum()))
     return best[:finite], weights[:finite]
+
+
+def _largest(parts: list[FloatArray], weights: list[FloatArray], k: int) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The k largest of each column, unordered, and the weights that go with them when there are any."""
+    stacked = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    surplus = len(stacked) - k
+    if surplus <= 0:
+        return [stacked], [np.concatenate(weights)] if weights else []
+    if not weights:
+        return [np.partition(stacked, surplus, axis=0)[surplus:]], []
+    places = np.argpartition(stacked, surplus, axis=0)[surplus:]
+    taken = np.take_along_axis(np.concatenate(weights), places, axis=0)
+    return [np.take_along_axis(stacked, places, axis=0)], [taken]
 
 
 def activation_set(bank: Bank, k: int) -> BoolArray:

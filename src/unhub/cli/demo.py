@@ -21,8 +21,11 @@ def command(
         list[str] | None, typer.Option(metavar="WORDS", help="Search for your own words; may be given several times.")
     ] = None,
     out: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the correction, vectors and numbers go.")
-    ] = Path("demo-output"),
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Where the correction, vectors and numbers go: demo-output/NAME."
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Show what a correction does on real data: emoji found by their names in your language, or drawings.
@@ -40,6 +43,14 @@ def command(
     there = sys.stderr if json else sys.stdout
     shown = Console(file=there, width=None if there.isatty() else WIDTH)
     asking = not json and not ask and sys.stdin.isatty() and there.isatty()
-    found = run(name, language=language, output=out, console=shown, interactive=asking, words=tuple(ask or ()))
+    folder = Path("demo-output") / (f"emoji-{language}" if name == "emoji" else name) if out is None else out
+    found = run(
+        name,
+        language=language.lower() if language != "zh-Hant" else language,
+        output=folder,
+        console=shown,
+        interactive=asking,
+        words=tuple(ask or ()),
+    )
     if json:
         console.data(found)

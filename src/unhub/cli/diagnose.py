@@ -35,9 +35,9 @@ def command(
       unhub diagnose --scores scores.npy --hubs 3 --json
     """
     import unhub
-    from unhub.core.parameters import check_count
+    from unhub.core.parameters import count
 
-    check_count("hubs", hubs)
+    hubs = count("hubs", hubs)
     replaced = output.check(out, ENDINGS, (queries, targets, scores, target_ids))
     with working("diagnosing") as progress:
         found = unhub.diagnose(**options.given(context, SOURCES), progress=progress)

@@ -16,7 +16,7 @@ SOURCES = (
     "target_bank_scores", "query_ids", "target_ids", "query_weight", "target_prior",
 )  # fmt: skip
 SETTINGS = (
-    "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "metric", "normalize", "memory",
+    "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize", "memory",
     "resamples", "seed",
 )  # fmt: skip
 
@@ -58,6 +58,7 @@ def command(
     ] = None,
     ignore_self: options.IgnoreSelf = False,
     allow_overlap: options.AllowOverlap = False,
+    allow_empty: options.AllowEmpty = False,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,
     tau2: options.Tau2 = None,
@@ -101,6 +102,8 @@ def command(
     shape = "json" if json else form
     if shape not in results.FORMATS:
         raise InputError(f"format is {form!r}; use one of {', '.join(results.FORMATS)}.")
+    if compare and "csv" in (shape, results.ENDINGS.get(output.ending(out)) if out is not None else None):
+        raise InputError("a comparison has no place among the columns of a CSV; write it as .json, .md, .tex or .txt.")
     replaced = output.check(out, tuple(results.ENDINGS), (relevant, *sources.values()))
     if relevant is None:
         raise InputError("relevant is missing; say which targets are right with --relevant (a file, or diagonal).")

@@ -34,7 +34,10 @@ def command(
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
     method: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A method that is a bias; dbsn with a target bank, else sn.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="none, is, dualis, sn, dbsn, nnn, csls or dn; dbsn with a target bank, else sn."
+        ),
     ] = None,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,

@@ -21,7 +21,8 @@ def relevance(text: str, shape: tuple[int, int]) -> Any:
         return _diagonal(*shape)
     if text.startswith(LABELS):
         own, _, others = text.removeprefix(LABELS).partition(",")
-        return relevance_from_labels(own, others or None)
+        both_in_one = own.partition("::")[0].endswith(".npz") and not others
+        return relevance_from_labels(own, None if both_in_one else others or own)
     return text
 
 

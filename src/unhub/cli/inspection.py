@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from unhub.api.sources import Reader, column_ids, marginal, named, same_rows
-from unhub.api.trial import refuse_overlap
+from unhub.api.trial import Terms
 from unhub.banks import Bank, Spread, spread
 from unhub.cli.inputs import relevance
 from unhub.cli.lengths import row_lengths, vector_problems
@@ -115,7 +115,7 @@ def _fit_together(seen: Inspection) -> None:
         test, bank = seen.rows.get(name), seen.rows.get(beside)
         alike = test is not None and bank is not None and test.shape[1] == bank.shape[1]
         if test is not None and bank is not None and alike and not seen.given["allow_overlap"]:
-            seen.tried(refuse_overlap, test, bank, beside)
+            seen.tried(Terms().shared, test, bank, unit=bool(seen.given["normalize"]))
 
 
 def _relevance(seen: Inspection) -> None:
@@ -170,4 +170,4 @@ def _bank(rows: Mapping[str, Rows], reader: Reader) -> Bank | None:
     if matrix is not None:
         return reader.matrix(matrix)
     bank, targets = rows.get("query_bank", rows.get("queries")), rows.get("targets")
-    return None if bank is None or targets is None else reader.products(bank, targets, keep=0.0)
+    return None if bank is None or targets is None else reader.products(bank, targets)

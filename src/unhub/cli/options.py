@@ -45,6 +45,9 @@ Metric = Annotated[str, typer.Option("--metric", metavar="cosine|ip", help="The 
 Normalize = Annotated[bool, typer.Option("--normalize", help="Scale embeddings to unit length.")]
 Memory = Annotated[str | None, _value("--memory", "SIZE", "A bound on blocks of scores, such as 64MB.")]
 IgnoreSelf = Annotated[bool, typer.Option("--ignore-self", help="Query i is target i and must not find itself.")]
+AllowEmpty = Annotated[
+    bool, typer.Option("--allow-empty", help="Leave queries without a right answer out of the averages.")
+]
 AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="Let the bank hold test queries.")]
 
 Tau = Annotated[str | None, _value("--tau", "NUMBER|auto", "Temperature; auto follows the spread of the scores.")]

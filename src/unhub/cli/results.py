@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 BASELINE, ON = "none", "R@1"
 FORMATS: Mapping[str, Callable[[Evaluation, bool], str]] = {
     "table": lambda result, compare: "\n".join([result.table(), *(comparison(result) if compare else [])]),
-    "markdown": lambda result, compare: result.to_markdown(),
-    "latex": lambda result, compare: result.to_latex(),
+    "markdown": lambda result, compare: "\n".join([result.to_markdown(), *_compared(result, compare, "- ")]),
+    "latex": lambda result, compare: "\n".join([*_compared(result, compare, "% "), result.to_latex()]),
     "csv": lambda result, compare: result.to_csv().removesuffix("\n"),
     "json": lambda result, compare: console.as_json(plain(result, compare=compare)),
 }
@@ -22,6 +22,11 @@ FORMATS: Mapping[str, Callable[[Evaluation, bool], str]] = {
 
 ENDINGS: Mapping[str, str] = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 """ending of a file -> form"""
+
+
+def _compared(result: Evaluation, compare: bool, mark: str) -> list[str]:
+    """The comparison's lines, marked as a list or as comments."""
+    return [f"{mark}{line.strip()}" if line else "" for line in comparison(result)] if compare else []
 
 
 def comparable(result: Evaluation) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import AnyArray, IntArray, Sliceable
+from unhub.foundation.types import AnyArray, Sliceable
 
 UNIT_TOLERANCE = 0.01
 """how far from one a length may be: float16 rows and models that round are within it, logits are not"""
@@ -16,14 +16,29 @@ CHECK_VALUES = 1 << 22
 """values looked at in one go"""
 
 
-def check_vectors(rows: Sliceable, name: str, *, unit: bool = False, ids: Sequence[str] | None = None) -> None:
+LENGTHEN = (
+    "pass normalize=True (--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as they "
+    "are"
+)
+"""what to do about rows that are not of unit length, unless the caller knows better"""
+
+
+def check_vectors(
+    rows: Sliceable,
+    name: str,
+    *,
+    unit: bool = False,
+    ids: Sequence[str] | None = None,
+    otherwise: str = LENGTHEN,
+) -> None:
     """Refuses NaN, infinities and zero vectors; with ``unit`` also rows that are not of length one."""
     bad: list[int] = []
     zero: list[int] = []
     shortest, longest = np.inf, 0.0
-    for start, block in _slices(rows):
+    for start, stored in _slices(rows):
         with np.errstate(invalid="ignore", over="ignore"):
-            square = np.einsum("ij,ij->i", block.astype(np.float32), block.astype(np.float32), dtype=np.float64)
+            block = stored.astype(np.float32)
+            square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
         bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
         zero.extend((start + np.flatnonzero(square == 0)).tolist())
         shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
@@ -36,10 +51,7 @@ def check_vectors(rows: Sliceable, name: str, *, unit: bool = False, ids: Sequen
         )
     low, high = np.sqrt(shortest), np.sqrt(longest)
     if unit and (low < 1 - UNIT_TOLERANCE or high > 1 + UNIT_TOLERANCE):
-        raise InputError(
-            f"{name} is not of unit length (row lengths run from {low:.4g} to {high:.4g}); pass normalize=True "
-            f"(--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as they are."
-        )
+        raise InputError(f"{name} is not of unit length (row lengths run from {low:.4g} to {high:.4g}); {otherwise}.")
 
 
 def check_scores(scores: Sliceable, name: str) -> None:
@@ -69,27 +81,6 @@ def check_marginal(values: AnyArray, name: str, size: int, of: str) -> None:
     if not np.isfinite(values).all() or values.min() <= 0:
         where = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         raise InputError(f"{name} must be positive and finite; it is not at {_places(where.tolist(), None)}.")
-
-
-def overlapping_rows(left: Sliceable, right: Sliceable) -> IntArray:
-    """Rows of ``left`` that stand, value for value, among the rows of ``right``."""
-    columns = np.unique(np.linspace(0, left.shape[1] - 1, 16).astype(int))
-    known: dict[bytes, list[int]] = {}
-    for start, block in _slices(right):
-        for row, key in enumerate(_keys(block, columns), start):
-            known.setdefault(key, []).append(row)
-    found = []
-    for start, block in _slices(left):
-        for row, key in enumerate(_keys(block, columns)):
-            candidates = known.get(key, ())
-            if any(np.array_equal(block[row], np.asarray(right[at : at + 1])[0]) for at in candidates):
-                found.append(start + row)
-    return np.array(found, dtype=np.int64)
-
-
-def _keys(block: AnyArray, columns: IntArray) -> Iterator[bytes]:
-    for row in np.ascontiguousarray(block[:, columns], dtype=np.float32):
-        yield row.tobytes()
 
 
 def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:

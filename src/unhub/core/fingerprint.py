@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhub.foundation.types import IntArray, Sliceable
 
@@ -12,23 +13,40 @@ BLOCK = 1 << 20
 """values hashed in one go"""
 
 
-def row_digests(rows: Sliceable) -> IntArray:
+def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
     """One uint64 per row, from its float32 bits: equal rows agree, others practically never do.
 
-    A multiply-and-add hash with fixed odd multipliers; it guards against mistakes, not against an adversary.
+    A multiply-and-add hash; it guards against mistakes, not against an adversary. ``unit`` compares directions: rows
+    are scaled to unit length and rounded to float16 first.
     """
     count, dim = rows.shape
-    multipliers = np.random.default_rng(20250).integers(1, 2**63, size=dim, dtype=np.uint64) | np.uint64(1)
+    multipliers = _splitmix(dim) | np.uint64(1)
     digests = np.empty(count, dtype=np.uint64)
     height = max(1, BLOCK // max(1, dim))
     for start in range(0, count, height):
         block = np.ascontiguousarray(rows[start : start + height], dtype=np.float32) + np.float32(0)
+        if unit:
+            length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
+            block = (block / np.where(length > 0, length, 1)).astype(np.float16).astype(np.float32) + np.float32(0)
         bits = block.view(np.uint32).astype(np.uint64)
         mixed = (bits ^ (bits >> np.uint64(13))) * multipliers
         digests[start : start + height] = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
     return digests
 
 
+def shared_rows(left: Sliceable, right: Sliceable, *, unit: bool = False) -> IntArray:
+    """Rows of ``left`` that also stand in ``right``; with ``unit``, up to their length and half precision."""
+    return np.flatnonzero(np.isin(row_digests(left, unit=unit), row_digests(right, unit=unit)))
+
+
 def fingerprint(digests: IntArray) -> str:
     """One short name for a whole gallery, order included."""
     return hashlib.sha256(np.ascontiguousarray(digests, dtype="<u8").tobytes()).hexdigest()[:32]
+
+
+def _splitmix(size: int) -> NDArray[np.uint64]:
+    """The first numbers of splitmix64: fixed for all time, since saved corrections rely on them."""
+    x = (np.arange(1, size + 1, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,46 +1,96 @@
-"""Checks of hyper-parameters, each with the sentence that says what to pass instead."""
+"""Hyper-parameters at the door: each rule gives the value back as a plain number, or says what to pass instead."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
+import operator
+from collections.abc import Callable
+from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 from unhub.foundation.errors import InputError
 
 Temperature = float | Literal["auto"]
 """a positive number in the unit of the scores, or "auto": a third of the scores' standard deviation"""
 
+Rule = Callable[[str, Any], Any]
 
-def check_temperature(name: str, value: Temperature) -> None:
-    """Refuses a temperature that is not "auto" or a positive finite number."""
-    if value == "auto":
-        return
-    if isinstance(value, str) or not math.isfinite(value) or value <= 0:
+
+def checked(owner: object, **rules: Rule) -> None:
+    """Puts the fields of a frozen dataclass through their rules, in its ``__post_init__``."""
+    for name, rule in rules.items():
+        object.__setattr__(owner, name, rule(name, getattr(owner, name)))
+
+
+def temperature(name: str, value: Any) -> Temperature:
+    """ "auto", or a positive finite number."""
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    number = _number(value)
+    if number is None or number <= 0:
         raise InputError(
             f"{name} is {value!r}, but a temperature is a positive number in the unit of the scores; "
-            f'pass {name}="auto" to follow their spread, or about a third of their standard deviation.'
+            f'pass {name}="auto" (--{name} auto) to follow their spread, or about a third of their standard deviation.'
         )
+    return number
 
 
-def check_count(name: str, value: int | None) -> None:
-    """Refuses a count that is not a whole number of at least one; None stands for "not given"."""
-    if value is not None and (int(value) != value or value < 1):
+def count(name: str, value: Any) -> int:
+    """A whole number of at least one."""
+    number = _number(value)
+    if number is None or number != int(number) or number < 1:
         raise InputError(f"{name} is {value!r}; give a whole number of at least 1.")
+    return int(number)
 
 
-def check_not_negative(name: str, value: float) -> None:
-    """Refuses a number below zero, and what is not a number."""
-    if not math.isfinite(value) or value < 0:
+def optional_count(name: str, value: Any) -> int | None:
+    """A whole number of at least one, or None for "not given"."""
+    return None if value is None else count(name, value)
+
+
+def not_negative(name: str, value: Any) -> float:
+    """A number of at least zero."""
+    number = _number(value)
+    if number is None or number < 0:
         raise InputError(f"{name} is {value!r}; give a number of at least 0.")
+    return number
 
 
-def check_positive(name: str, value: float | None) -> None:
-    """Refuses a number that is not above zero; None stands for "not given"."""
-    if value is not None and (not math.isfinite(value) or value <= 0):
+def positive(name: str, value: Any) -> float:
+    """A number above zero."""
+    number = _number(value)
+    if number is None or number <= 0:
         raise InputError(f"{name} is {value!r}; give a number above 0.")
+    return number
+
+
+def optional_positive(name: str, value: Any) -> float | None:
+    """A number above zero, or None for "not given"."""
+    return None if value is None else positive(name, value)
+
+
+def seed_number(name: str, value: Any) -> int:
+    """A whole number of at least zero."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InputError(f"{name} is {value!r}; give a whole number of at least 0.")
+    return number
 
 
 def settled(value: Temperature) -> float:
     """The temperature as a number; our own callers replace "auto" before any estimate."""
     assert value != "auto", "a temperature must be settled before it is used"
     return float(value)
+
+
+def _number(value: Any) -> float | None:
+    """A finite Python float, or None for anything that is not one number."""
+    if isinstance(value, bool | str | bytes) or not isinstance(value, SupportsFloat | SupportsIndex):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None

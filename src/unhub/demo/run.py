@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,11 @@ def run(
         raise InputError(f"there is no demo {name!r}; there are {', '.join(SETS)}.")
     with console.status("reading and encoding"):
         data = SETS[name](language)
+    asked = [each for each in words if each.strip()]
+    if asked and data.encode is None:
+        raise InputError("no text encoder is installed for this demo; install it with: pip install 'unhub[clipart]'")
+    if output is not None:
+        _make_folder(output)
     show.introduction(console, data)
     query_bank, target_bank = joined(data.bank, data.dev)
 
@@ -58,7 +66,9 @@ def run(
     raw = quiet_evaluate(data.test, None, None, [method("none")])
     show.hubs(console, data.test, diagnosis, raw["none"].top)
 
-    show.heading(console, 2, "Every method, its temperature chosen on dev, judged on test")
+    show.heading(
+        console, 2, "Every method, its temperature chosen on dev, fitted on bank and dev together, judged on test"
+    )
     with console.status("trying temperatures on the dev part"):
         choices = choose(data)
     with console.status("fitting on bank and dev, judging on test"):
@@ -82,7 +92,7 @@ def run(
 
     show.heading(console, 4, "Before and after: as many losses as wins")
     _examples(console, data, correction)
-    _ask(console, data, correction, words, interactive)
+    _ask(console, data, correction, asked, interactive)
 
     show.heading(console, 5, "Targets that were not there when the correction was fitted")
     extension = _extend(console, data, correction)
@@ -117,15 +127,13 @@ def _examples(console: Console, data: DemoData, correction: Correction) -> None:
 
 def _ask(console: Console, data: DemoData, correction: Correction, words: Sequence[str], interactive: bool) -> None:
     if data.encode is None:
-        if words:
-            raise InputError(
-                "no text encoder is installed for this demo; install it with: pip install 'unhub[clipart]'"
-            )
         return
+    if words or interactive:
+        console.print(f"  Your own words, among these {len(data.test.targets):,} targets:")
     if words:
         _search(console, data, correction, data.encode(list(words)), words, [None] * len(words))
     while interactive:
-        asked = console.input("  Your own words (empty line to go on): ").strip()
+        asked = console.input("  What are you looking for? (empty line to go on) ").strip()
         if not asked:
             return
         _search(console, data, correction, data.encode([asked]), [asked], [None])
@@ -198,9 +206,23 @@ def _summary(
     }
 
 
+def _make_folder(output: Path) -> None:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        writable = os.access(output, os.W_OK)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {output}: {(error.strerror or str(error)).lower()}.") from error
+    if not writable:
+        raise InputError(f"cannot write into the folder {output}; choose another with --output.")
+
+
+def _command() -> str:
+    """How to call unhub from here: by name, or by the path of the environment it runs in."""
+    return "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
+
+
 def _keep(console: Console, data: DemoData, correction: Correction, summary: dict[str, Any], output: Path) -> None:
     """The correction, the vectors and the numbers, as files that the commands below can be tried on."""
-    output.mkdir(parents=True, exist_ok=True)
     bank, second = joined(data.bank, data.dev)
     parts = {
         "targets": data.test.targets,
@@ -224,10 +246,10 @@ def _keep(console: Console, data: DemoData, correction: Correction, summary: dic
     console.print(f"  {here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
     console.print("  On your own vectors it is the same three commands; these run as they stand:")
     for command in (
-        f"unhub check --targets {here}/targets.npy --query-bank {here}/query_bank.npy",
-        f"unhub fit --targets {here}/targets.npy --query-bank {here}/query_bank.npy "
+        f"{_command()} check --targets {here}/targets.npy --query-bank {here}/query_bank.npy",
+        f"{_command()} fit --targets {here}/targets.npy --query-bank {here}/query_bank.npy "
         f"--target-bank {here}/target_bank.npy -o mine.unhub",
-        f"unhub evaluate --queries {here}/queries.npy --targets {here}/targets.npy --relevant {here}/relevant.npy "
+        f"{_command()} evaluate --queries {here}/queries.npy --targets {here}/targets.npy --relevant {here}/relevant.npy "
         f"--query-bank {here}/query_bank.npy --methods none,is,sn --tau auto",
     ):
         console.print(f"    {command}", soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Banks
-from unhub.core.parameters import check_count, check_positive
+from unhub.core.parameters import checked, count, positive
 from unhub.methods.nnn import top_mean
 from unhub.methods.protocol import CorrectRows
 
@@ -22,13 +22,13 @@ class Centering:
 
     name: ClassVar[str] = "centering"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     k: int = 10
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        check_count("k", self.k)
-        check_positive("gamma", self.gamma)
+        checked(self, k=count, gamma=positive)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows with each target's local affinity taken out."""

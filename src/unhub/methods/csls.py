@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from unhub.banks import Banks
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import check_count, check_not_negative
+from unhub.core.parameters import checked, count, not_negative
 from unhub.foundation.types import FloatArray
-from unhub.methods.marginals import refuse_prior
 from unhub.methods.nnn import top_mean
 
 
@@ -22,13 +21,13 @@ class CSLS:
 
     name: ClassVar[str] = "csls"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     k: int = 10
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_count("k", self.k)
-        check_not_negative("strength", self.strength)
+        checked(self, k=count, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""
@@ -36,5 +35,4 @@ class CSLS:
 
     def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-1/2 * mean of the k largest bank scores of any targets; k is clipped to the bank."""
-        refuse_prior(banks, self.name)
         return -0.5 * top_mean(banks, self.k)

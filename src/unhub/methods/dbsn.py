@@ -9,11 +9,12 @@ from unhub.banks import Banks, JoinedBank
 from unhub.core.bias import Bias
 from unhub.core.parameters import (
     Temperature,
-    check_count,
-    check_not_negative,
-    check_positive,
-    check_temperature,
+    checked,
+    not_negative,
+    optional_count,
+    optional_positive,
     settled,
+    temperature,
 )
 from unhub.foundation.types import FloatArray
 from unhub.methods.sn import as_bias, last_half_step, solve
@@ -28,6 +29,7 @@ class DBSN:
 
     name: ClassVar[str] = "dbsn"
     needs: ClassVar[frozenset[str]] = frozenset({"cross"})
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     tau: Temperature = 0.01
     iterations: int | None = None
@@ -35,10 +37,7 @@ class DBSN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_count("iterations", self.iterations)
-        check_positive("tol", self.tol)
-        check_not_negative("strength", self.strength)
+        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias of the gallery, from T + 1 reads of both banks."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Banks, activation_set
-from unhub.core.parameters import Temperature, check_count, check_temperature
+from unhub.core.parameters import Temperature, checked, count, temperature
 from unhub.foundation.types import BoolArray, FloatArray
 from unhub.methods.inverted_softmax import IS
 from unhub.methods.protocol import CorrectRows
@@ -24,13 +24,13 @@ class DIS:
 
     name: ClassVar[str] = "dis"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     tau: Temperature = 0.02
     k: int = 1
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_count("k", self.k)
+        checked(self, tau=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected where their raw first target is active."""

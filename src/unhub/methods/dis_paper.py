@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Banks, activation_set, column_logsumexp
-from unhub.core.parameters import Temperature, check_count, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, count, settled, temperature
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows
@@ -25,13 +25,13 @@ class DISPaper:
 
     name: ClassVar[str] = "dis_paper"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     tau: Temperature = 0.02
     k: int = 1
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_count("k", self.k)
+        checked(self, tau=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """The literal formula; warns, because its rows mix two units."""

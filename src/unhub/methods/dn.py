@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_means
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import check_not_negative
+from unhub.core.parameters import checked, not_negative
 from unhub.foundation.types import FloatArray
-from unhub.methods.marginals import refuse_prior
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,13 @@ class DN:
 
     name: ClassVar[str] = "dn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     w: float = 0.5
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_not_negative("w", self.w)
-        check_not_negative("strength", self.strength)
+        checked(self, w=not_negative, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""
@@ -35,5 +34,4 @@ class DN:
 
     def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-w * mean bank score of any targets."""
-        refuse_prior(banks, self.name)
         return -self.w * column_means(banks.queries, banks.query_weight)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.core.logsumexp import column_logsumexp
-from unhub.core.parameters import Temperature, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, settled, temperature
 from unhub.foundation.types import FloatArray
 
 
@@ -21,11 +21,12 @@ class DSL:
 
     name: ClassVar[str] = "dsl"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     tau: Temperature = 0.01
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
+        checked(self, tau=temperature)
 
     def correct(self, scores: FloatArray) -> FloatArray:
         """The product of each score and its share of the column."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Banks, activation_set
-from unhub.core.parameters import Temperature, check_count, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, count, settled, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.dis import first_is_active
 from unhub.methods.dualis import halves, joint_temperature
@@ -25,15 +25,14 @@ class DualDIS:
 
     name: ClassVar[str] = "dualdis"
     needs: ClassVar[frozenset[str]] = frozenset({"targets"})
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     tau1: Temperature = 0.02
     tau2: Temperature = 1.0
     k: int = 1
 
     def __post_init__(self) -> None:
-        check_temperature("tau1", self.tau1)
-        check_temperature("tau2", self.tau2)
-        check_count("k", self.k)
+        checked(self, tau1=temperature, tau2=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected by the factors whose activation set holds their raw first target."""

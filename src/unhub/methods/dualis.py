@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_logsumexp
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import Temperature, check_not_negative, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, not_negative, settled, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.marginals import log_prior, row_potential
 
@@ -21,15 +21,14 @@ class DualIS:
 
     name: ClassVar[str] = "dualis"
     needs: ClassVar[frozenset[str]] = frozenset({"targets"})
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     tau1: Temperature = 0.02
     tau2: Temperature = 1.0
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_temperature("tau1", self.tau1)
-        check_temperature("tau2", self.tau2)
-        check_not_negative("strength", self.strength)
+        checked(self, tau1=temperature, tau2=temperature, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of each bank."""

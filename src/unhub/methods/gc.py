@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from unhub.banks import Bank, Banks, blocks
+from unhub.banks import Bank, Banks, Budget
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows
+
+SLAB = 1024
+"""bank rows sorted together: enough that looking queries up costs more than the loop over targets"""
+
+MOST_KEPT = 1 << 29
+"""bytes of sorted scores kept between blocks of queries"""
 
 
 @dataclass(frozen=True)
@@ -22,25 +28,42 @@ class GC:
 
     name: ClassVar[str] = "gc"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of -place, ties broken by score."""
-
-        def correct(scores: FloatArray) -> FloatArray:
-            ahead = count_ahead(banks.queries, scores)
-            return tie_break(scores) - 1.0 - ahead
-
-        return correct
+        lists = SortedColumns(banks.queries, Budget(MOST_KEPT))
+        return lambda scores: tie_break(scores) - 1.0 - lists.count_ahead(scores)
 
 
-def count_ahead(bank: Bank, scores: FloatArray) -> FloatArray:
-    """#{u: s_uj > s_ij} of every query i and target j, float64, one read of the bank."""
-    ahead = np.zeros(scores.shape)
-    for _, block in blocks(bank):
-        ordered = np.sort(np.ascontiguousarray(block.T), axis=1)
-        for j, column in enumerate(ordered):
-            ahead[:, j] += column.size - np.searchsorted(column, scores[:, j], side="right")
-    return ahead
+@dataclass(frozen=True)
+class SortedColumns:
+    """Every target's bank scores in order, a slab of bank rows at a time; slabs are kept while the budget lasts."""
+
+    bank: Bank
+    budget: Budget
+    _kept: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+
+    def count_ahead(self, scores: FloatArray) -> FloatArray:
+        """#{u: s_uj > s_ij} of every query i and target j, float64."""
+        ahead = np.zeros(scores.shape)
+        rows = self.bank.shape[0]
+        height = -(-SLAB // self.bank.block_rows) * self.bank.block_rows
+        for start in range(0, rows, height):
+            for j, ordered in enumerate(self._slab(start, min(start + height, rows))):
+                ahead[:, j] += ordered.size - np.searchsorted(ordered, scores[:, j], side="right")
+        return ahead
+
+    def _slab(self, start: int, stop: int) -> FloatArray:
+        """The scores of the rows start..stop, sorted within each column: (gallery, rows)."""
+        if start in self._kept:
+            return self._kept[start]
+        step = self.bank.block_rows
+        parts = [self.bank.read(at, min(at + step, stop)).T for at in range(start, stop, step)]
+        slab = np.sort(np.concatenate(parts, axis=1), axis=1)
+        if self.budget.take(slab.nbytes):
+            self._kept[start] = slab
+        return slab
 
 
 def tie_break(scores: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ class HN:
 
     name: ClassVar[str] = "hn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     def correct(self, scores: FloatArray) -> FloatArray:
         """One where a query is assigned to a target, zero elsewhere."""

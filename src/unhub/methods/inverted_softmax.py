@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_logsumexp
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import Temperature, check_not_negative, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, not_negative, settled, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.marginals import log_prior, row_potential
 
@@ -21,13 +21,13 @@ class IS:
 
     name: ClassVar[str] = "is"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     tau: Temperature = 0.02
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_not_negative("strength", self.strength)
+        checked(self, tau=temperature, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unhub.core.parameters import check_positive
+from unhub.core.parameters import checked, positive
 from unhub.foundation.types import FloatArray
 from unhub.solvers.transport import smooth_plan
 
@@ -16,11 +16,12 @@ class L2N:
 
     name: ClassVar[str] = "l2n"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     reg: float = 0.05
 
     def __post_init__(self) -> None:
-        check_positive("reg", self.reg)
+        checked(self, reg=positive)
 
     def correct(self, scores: FloatArray) -> FloatArray:
         """The plan (query, gallery), float64, sparse."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from unhub.banks import Banks
-from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 
 
@@ -33,11 +32,3 @@ def row_potential(banks: Banks, tau: float) -> FloatArray | None:
         return None
     potential: FloatArray = tau * np.log(query_marginal(banks) * banks.queries.shape[0])
     return potential
-
-
-def refuse_prior(banks: Banks, name: str) -> None:
-    """Stops a method that has no temperature to weigh a prior with."""
-    if banks.target_prior is not None:
-        raise InputError(
-            f"{name} has no temperature, so a target_prior has no meaning for it; use is, dualis, sn or dbsn."
-        )

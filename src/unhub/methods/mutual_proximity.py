@@ -23,6 +23,7 @@ class MutualProximity:
 
     name: ClassVar[str] = "mutual_proximity"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of log mutual proximity, at most zero."""

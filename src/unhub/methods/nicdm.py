@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Banks
-from unhub.core.parameters import check_count
+from unhub.core.parameters import checked, count
 from unhub.foundation.types import FloatArray
 from unhub.methods.distances import at_least_smallest, query_neighbours, target_neighbours
 from unhub.methods.protocol import CorrectRows
@@ -23,11 +23,12 @@ class NICDM:
 
     name: ClassVar[str] = "nicdm"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     k: int = 10
 
     def __post_init__(self) -> None:
-        check_count("k", self.k)
+        checked(self, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of one minus the scaled distance."""

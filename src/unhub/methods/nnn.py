@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_top
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import check_count, check_not_negative
+from unhub.core.parameters import checked, count, not_negative
 from unhub.foundation.types import FloatArray
-from unhub.methods.marginals import refuse_prior
 
 
 @dataclass(frozen=True)
@@ -18,15 +17,14 @@ class NNN:
 
     name: ClassVar[str] = "nnn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     k: int = 128
     alpha: float = 0.75
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_count("k", self.k)
-        check_not_negative("alpha", self.alpha)
-        check_not_negative("strength", self.strength)
+        checked(self, k=count, alpha=not_negative, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""
@@ -34,7 +32,6 @@ class NNN:
 
     def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-alpha * mean of the k largest bank scores of any targets; k is clipped to the bank."""
-        refuse_prior(banks, self.name)
         return -self.alpha * top_mean(banks, self.k)
 
 

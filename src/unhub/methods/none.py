@@ -9,6 +9,7 @@ import numpy as np
 
 from unhub.banks import Banks
 from unhub.core.bias import Bias, closed_form
+from unhub.core.parameters import checked, not_negative
 from unhub.foundation.types import FloatArray
 
 
@@ -18,8 +19,12 @@ class NoCorrection:
 
     name: ClassVar[str] = "none"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked(self, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """Zero for every target."""

@@ -15,6 +15,7 @@ class OTN:
 
     name: ClassVar[str] = "otn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     def correct(self, scores: FloatArray) -> FloatArray:
         """The optimal plan (query, gallery), float64, most entries zero."""

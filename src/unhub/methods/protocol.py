@@ -26,6 +26,8 @@ class Method(Protocol):
     needs: ClassVar[frozenset[str]]
     """what it cannot do without besides the query bank: "cross" (query bank x target bank), "targets"
     (target bank x gallery)"""
+    weighs: ClassVar[frozenset[str]]
+    """the marginals that mean something to it: "query_weight", "target_prior" """
 
 
 @runtime_checkable

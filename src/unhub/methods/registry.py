@@ -28,7 +28,7 @@ from unhub.methods.nicdm import NICDM
 from unhub.methods.nnn import NNN
 from unhub.methods.none import NoCorrection
 from unhub.methods.otn import OTN
-from unhub.methods.protocol import Method
+from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
 from unhub.methods.sn import ITERATIONS, MOST_ITERATIONS, SN
 from unhub.methods.sparse_k import SparseK
@@ -88,10 +88,20 @@ def methods(which: Iterable[str | Method], given: HyperParameters | None = None)
         raise InputError(f"methods is empty; name at least one of: {', '.join(METHODS)}.")
     given = _told(given)
     for key in given:
-        if not any(key in _fields(each) for each in found):
+        if not any(key in _fields(each) or each.name == "none" for each in found):
             names = ", ".join(each.name for each in found)
             raise InputError(f"no method of {names} has the hyper-parameter {key!r}.")
     return tuple(_replaced(each, given) for each in found)
+
+
+def additive(which: Method) -> AdditiveMethod:
+    """The method, if it is a bias; otherwise an error that says which ones are."""
+    if not is_additive(which):
+        raise InputError(
+            f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
+            f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(ADDITIVE)}."
+        )
+    return which
 
 
 def settle(which: Method, tau: float) -> Method:

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.banks import Bank, Banks, blocks
 from unhub.core.logsumexp import add_logs, sinkhorn_block
-from unhub.core.parameters import Temperature, check_count, check_temperature, settled
+from unhub.core.parameters import Temperature, checked, optional_count, settled, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows
 from unhub.methods.sn import ITERATIONS
@@ -27,13 +27,13 @@ class SingleSinkhorn:
 
     name: ClassVar[str] = "single_sinkhorn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     tau: Temperature = 0.01
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_count("iterations", self.iterations)
+        checked(self, tau=temperature, iterations=optional_count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected by the potentials that their own query shapes."""

@@ -13,11 +13,12 @@ from unhub.banks.folds import row_logsumexp, sinkhorn_pass
 from unhub.core.bias import Bias, centred
 from unhub.core.parameters import (
     Temperature,
-    check_count,
-    check_not_negative,
-    check_positive,
-    check_temperature,
+    checked,
+    not_negative,
+    optional_count,
+    optional_positive,
     settled,
+    temperature,
 )
 from unhub.foundation.types import FloatArray
 from unhub.methods.marginals import log_prior, query_marginal, target_marginal
@@ -40,6 +41,7 @@ class SN:
 
     name: ClassVar[str] = "sn"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     tau: Temperature = 0.01
     iterations: int | None = None
@@ -47,10 +49,7 @@ class SN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        check_temperature("tau", self.tau)
-        check_count("iterations", self.iterations)
-        check_positive("tol", self.tol)
-        check_not_negative("strength", self.strength)
+        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from T + 1 reads of the bank; the last one measures the row-marginal error."""

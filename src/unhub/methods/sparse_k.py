@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unhub.core.parameters import check_count, check_positive
+from unhub.core.parameters import checked, count, positive
 from unhub.foundation.types import FloatArray
 from unhub.solvers.transport import smooth_plan
 
@@ -16,13 +16,13 @@ class SparseK:
 
     name: ClassVar[str] = "sparse_k"
     needs: ClassVar[frozenset[str]] = frozenset()
+    weighs: ClassVar[frozenset[str]] = frozenset()
 
     k: int = 1
     reg: float = 0.05
 
     def __post_init__(self) -> None:
-        check_count("k", self.k)
-        check_positive("reg", self.reg)
+        checked(self, k=count, reg=positive)
 
     def correct(self, scores: FloatArray) -> FloatArray:
         """The plan (query, gallery), float64, at most k entries in a column."""

@@ -42,7 +42,7 @@ def check_judged(counts: IntArray) -> None:
         raise InputError(
             f"{np.count_nonzero(empty)} of {counts.size} queries have no relevant target "
             f"({name_rows(empty, 'query')}); give each at least one, leave these queries out, "
-            f"or pass allow_empty=True"
+            f"or pass allow_empty=True (--allow-empty)"
         )
 
 
