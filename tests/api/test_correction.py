@@ -1,5 +1,6 @@
 """A Correction: searched, extended, augmented, saved and loaded, and refused where it does not belong."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -9,9 +10,11 @@ import textwrap
 import numpy as np
 import pytest
 from safetensors import safe_open
+from safetensors.numpy import save_file
 
 import unhub
 from unhub import InputError
+from unhub.core.fingerprint import fingerprint, row_digests
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -84,9 +87,7 @@ def test_a_gallery_from_a_file_is_found_again(gallery, unit_rows, tmp_path):
     unhub.fit("is", targets=tmp_path / "targets.npy", query_bank=unit_rows(80, 24)).save(tmp_path / "a.unhub")
     assert unhub.load(tmp_path / "a.unhub").search(unit_rows(2, 24), k=3).rows.shape == (2, 3)
     np.save(tmp_path / "targets.npy", gallery[::-1])
-    with pytest.raises(
-        InputError, match="the gallery is not where it was when this was fitted .*another gallery: 50 of 50 vectors"
-    ):
+    with pytest.raises(InputError, match=r"the gallery is not where it was .*another gallery: 50 of 50 vectors"):
         unhub.load(tmp_path / "a.unhub").search(unit_rows(2, 24), k=3)
 
 
@@ -132,7 +133,7 @@ def test_the_file_is_plain_safetensors_with_json(correction, tmp_path):
     assert set(metadata["checksums"]) == {"bias", "potentials", "digests", "ids", "query_bank"}
 
 
-def test_damage_is_noticed_wherever_it_is(correction, tmp_path):
+def test_damage_is_noticed_wherever_it_is(correction, unit_rows, tmp_path):
     path = tmp_path / "a.unhub"
     correction.save(path)
     whole = path.read_bytes()
@@ -146,6 +147,17 @@ def test_damage_is_noticed_wherever_it_is(correction, tmp_path):
         except InputError:
             continue
         assert (loaded.bias == correction.bias).all()
+    new = unit_rows(3, 24)
+    for place in rng.integers(8, 2000, 300):
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        path.write_bytes(bytes(broken))
+        try:
+            loaded = unhub.load(path)
+        except InputError:
+            continue
+        assert (loaded.extend(new) == correction.extend(new)).all()
+        assert loaded.settings == correction.settings
     for length in (0, 5, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         with pytest.raises(InputError, match="not a whole correction file"):
@@ -155,8 +167,6 @@ def test_damage_is_noticed_wherever_it_is(correction, tmp_path):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"there is no file .*missing.unhub"):
         unhub.load(tmp_path / "missing.unhub")
-    from safetensors.numpy import save_file
-
     save_file({"x": np.ones(3)}, tmp_path / "other.unhub")
     with pytest.raises(InputError, match="is a safetensors file but not a correction"):
         unhub.load(tmp_path / "other.unhub")
@@ -200,3 +210,62 @@ def test_fitted_on_scores_it_says_what_it_cannot_do(unit_rows, gallery):
     assert np.allclose(correction.apply(scores), scores + correction.bias)
     with pytest.raises(InputError, match="scores has 3 columns but this correction is of 50 targets"):
         correction.apply(scores[:, :3])
+
+
+MADE_UP = {
+    "a key is missing": lambda data, parts: data.pop("offset"),
+    "another kind of method": lambda data, parts: data.update(method="otn", settings={}),
+    "an unknown method": lambda data, parts: data.update(method="magic"),
+    "settings are a list": lambda data, parts: data.update(settings=[1]),
+    "tau was never settled": lambda data, parts: data["settings"].update(tau="auto"),
+    "a number is infinite": lambda data, parts: data.update(offset=float("inf")),
+    "a prior of zero": lambda data, parts: data.update(prior_mean=0),
+    "an unknown status": lambda data, parts: data.update(status="fine"),
+    "another number of targets": lambda data, parts: data.update(gallery=3),
+    "another fingerprint": lambda data, parts: data.update(fingerprint="0" * 32),
+    "no bias": lambda data, parts: parts.pop("bias"),
+    "a flat bank": lambda data, parts: parts.update(query_bank=np.ones(80, dtype=np.float32)),
+    "no potentials": lambda data, parts: parts.pop("potentials"),
+    "a bias without a number": lambda data, parts: parts["bias"].__setitem__(0, np.nan),
+    "ids that are no list": lambda data, parts: parts.update(ids=np.frombuffer(b"5", dtype=np.uint8)),
+}
+
+
+@pytest.mark.parametrize("case", MADE_UP)
+def test_made_up_files_are_refused_in_a_sentence(case, correction, tmp_path):
+    path = tmp_path / "a.unhub"
+    correction.save(path)
+    with safe_open(path, framework="numpy") as opened:
+        data = json.loads(opened.metadata()["unhub"])
+        parts = {name: opened.get_tensor(name).copy() for name in opened.keys()}  # noqa: SIM118
+    MADE_UP[case](data, parts)
+    data["checksums"] = {name: hashlib.sha256(part.tobytes()).hexdigest() for name, part in parts.items()}
+    text = json.dumps(data)
+    save_file(parts, path, metadata={"unhub": text, "unhub_sha256": hashlib.sha256(text.encode()).hexdigest()})
+    with pytest.raises(InputError, match="is damaged or was not written by unhub"):
+        unhub.load(path)
+
+
+def test_files_that_cannot_be_read_say_why(correction, gallery, tmp_path):
+    np.save(tmp_path / "targets.npy", gallery)
+    with pytest.raises(InputError, match=r"is not a correction; give a file that unhub fit wrote"):
+        unhub.load(tmp_path / "targets.npy")
+    (tmp_path / "folder.unhub").mkdir()
+    with pytest.raises(InputError, match="cannot be read: is a directory"):
+        unhub.load(tmp_path / "folder.unhub")
+
+
+def test_a_new_file_gets_what_the_umask_allows(correction, tmp_path):
+    before = os.umask(0o022)
+    try:
+        correction.save(tmp_path / "a.unhub")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.unhub").stat().st_mode & 0o777 == 0o644
+
+
+def test_the_gallery_is_known_for_all_time():
+    """Digests are in saved files, so their values must never change."""
+    digests = row_digests(np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert digests.tolist() == [8583386106881482669, 14677287180006136219, 12112580839218705358]
+    assert fingerprint(digests) == "32844468b8746f428938058438c36bc0"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -60,6 +61,39 @@ def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vecto
     rows_read.clear()
     unhub.evaluate(**vectors, query_bank=bank, methods=["is", "sn", "nnn", "csls", "dn", "dis", "gc"], tau=0.1)
     assert sum(rows for _, rows in rows_read) == once
+
+
+@pytest.mark.parametrize("size", [15, 90])
+def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, monkeypatch):
+    rows_read = {}
+    read = EmbeddingBank.read
+
+    def counted(self, start, stop):
+        rows_read[self.shape] = rows_read.get(self.shape, 0) + stop - start
+        return read(self, start, stop)
+
+    monkeypatch.setattr(EmbeddingBank, "read", counted)
+    monkeypatch.setattr("unhub.core.blocks.LARGEST_BLOCK", 4000)
+    names = ["is", "dualis", "dualdis", "sn", "dbsn"]
+    unhub.evaluate(**vectors, query_bank=unit_rows(600, 16), target_bank=unit_rows(size, 16), methods=names)
+    sampled = 16 * 40
+    assert rows_read == {
+        (80, 40): 80, (600, 40): pytest.approx(600, abs=sampled), (600, size): 600, (size, 40): size,
+    }  # fmt: skip
+
+
+def test_memory_bounds_what_is_kept(unit_rows):
+    queries, targets, bank, second = unit_rows(400, 8), unit_rows(900, 8), unit_rows(2000, 8), unit_rows(900, 8)
+    given = {"queries": queries, "targets": targets, "query_bank": bank, "target_bank": second}
+    whole = 4 * (2000 * 1800 + 400 * 900 + 900 * 900)
+    peaks = {}
+    for memory in ("2MB", "1GB"):
+        tracemalloc.start()
+        unhub.evaluate(**given, relevant=np.arange(400), methods=["is", "dbsn", "dualis"], memory=memory, resamples=1)
+        peaks[memory] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks["1GB"] > whole
+    assert peaks["2MB"] < 6_000_000 < whole
 
 
 def test_both_directions(vectors, scores):
@@ -194,7 +228,10 @@ def test_the_callers_arrays_stay_as_they_are(scores, vectors):
         ({"ties": "kind"}, "kind"),
         ({"group_targets": "mean"}, "group_targets is 'mean'; use 'max'"),
         ({"methods": []}, "methods is empty; name at least one of"),
-        ({"methods": ["none"], "tau": 0.1}, "no method of none has the hyper-parameter 'tau'"),
+        ({"methods": ["nnn", "csls"], "tau": 0.1}, "no method of nnn, csls has the hyper-parameter 'tau'"),
+        ({"seed": -1}, "seed is -1; give a whole number of at least 0"),
+        ({"ignore_self": True, "group_targets": "max"}, "group_targets and ignore_self exclude each other"),
+        ({"query_bank_scores": np.eye(40)}, "query_bank_scores and queries came together"),
         ({"resamples": 0}, "resamples is 0"),
         ({"scores": np.eye(3)}, "scores and queries came together"),
         ({"queries": None}, "queries is missing; give queries and targets"),
@@ -218,7 +255,18 @@ def test_test_queries_in_the_bank_are_refused_unless_meant(vectors, unit_rows):
         InputError, match=r"2 of 80 test queries are also in query_bank \(first rows: 5, 8\).*--allow-overlap"
     ):
         unhub.evaluate(**vectors, query_bank=bank, tau=0.1)
-    unhub.evaluate(**vectors, query_bank=bank, tau=0.1, allow_overlap=True)
+    allowed = unhub.evaluate(**vectors, query_bank=bank, tau=0.1, allow_overlap=True)
+    assert [allowed[name].transductive for name in allowed] == [False, True, True]
+    assert "2 test queries are also in the bank" in allowed.table()
+
+
+def test_overlap_is_seen_whatever_the_length_and_in_score_matrices(vectors, scores):
+    given = {key: value for key, value in vectors.items() if key != "queries"}
+    bank = 3 * vectors["queries"][:4]
+    with pytest.raises(InputError, match="4 of 80 test queries are also in query_bank"):
+        unhub.evaluate(**given, queries=vectors["queries"], query_bank=bank, normalize=True)
+    with pytest.raises(InputError, match="3 of 80 test queries are also in query_bank_scores"):
+        unhub.evaluate(scores=scores, relevant=vectors["relevant"], query_bank_scores=scores[:3])
 
 
 def test_diagnose_counts_every_target(scores):
@@ -252,3 +300,58 @@ def test_a_plan_that_cannot_be_is_told():
     scores = np.random.default_rng(0).random((5, 8)).astype(np.float32)
     with pytest.warns(unhub.UnhubWarning, match="the plan misses the share of a query by up to"):
         unhub.normalize("sparse_k", scores=scores, k=1)
+
+
+def test_strength_reaches_the_ranking_and_the_bias(scores, vectors):
+    given = {"scores": scores, "relevant": vectors["relevant"], "tau": 0.1}
+    nothing = unhub.evaluate(**given, methods=["none", "sn"], strength=0.0)
+    assert nothing["sn"].values == nothing["none"].values
+    half = unhub.evaluate(**given, methods=["sn"], strength=0.5)["sn"]
+    assert np.allclose(half.bias, unhub.fit("sn", scores=scores, tau=0.1, strength=0.5).bias, atol=1e-7)
+
+
+def test_intervals_follow_the_seed_and_the_clusters(scores, vectors):
+    given = {"scores": scores, "relevant": vectors["relevant"], "methods": "none"}
+    first, again, other = (unhub.evaluate(**given, seed=seed)["none"].intervals["R@1"] for seed in (1, 1, 2))
+    assert first == again != other
+    twice = np.concatenate((scores, scores))
+    doubled = unhub.evaluate(scores=twice, relevant=np.tile(vectors["relevant"], 2), methods="none", seed=1)
+    assert doubled["none"].intervals["R@1"] == first
+
+
+def test_p_values_are_adjusted_for_being_several(scores, vectors):
+    names = ["none", "is", "sn", "csls", "dn"]
+    result = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=names, tau=0.3)
+    found = result.compare()
+    assert [each.adjusted for each in found] == pytest.approx(unhub.metrics.holm([each.p_value for each in found]))
+
+
+def test_weights_that_mean_nothing_to_a_method_are_refused(scores, vectors):
+    given = {"scores": scores, "relevant": vectors["relevant"], "target_prior": np.linspace(1, 2, 40), "tau": 0.1}
+    with pytest.raises(InputError, match="target_prior means nothing to nnn; leave it out, or use is"):
+        unhub.evaluate(**given, methods=["is", "nnn"])
+    with pytest.raises(InputError, match="query_weight means nothing to otn"):
+        unhub.normalize("otn", scores=scores, query_weight=np.ones(80))
+    lenient = unhub.evaluate(**given, methods=unhub.METHODS)
+    assert "target_prior means nothing" in lenient.skipped["nnn"]
+    assert {"none", "is", "sn"} <= set(lenient)
+
+
+def test_numbers_of_numpy_are_numbers(scores, vectors):
+    given = {"scores": scores, "relevant": vectors["relevant"]}
+    result = unhub.evaluate(**given, methods=["sn", "nnn"], tau=np.float32(0.125), k=np.int64(5), seed=np.int64(2))
+    assert json.loads(result.to_json())["details"]["sn"]["settings"]["tau"] == 0.125
+
+
+def test_queries_without_an_answer_are_left_out_on_request(scores):
+    sets = [{0}, set(), *({j % 40} for j in range(2, 80))]
+    with pytest.raises(InputError, match="allow_empty=True"):
+        unhub.evaluate(scores=scores, relevant=sets, methods="none")
+    assert 0 <= unhub.evaluate(scores=scores, relevant=sets, methods="none", allow_empty=True)["none"]["R@1"] <= 100
+
+
+def test_a_method_given_twice_the_same_or_with_other_settings(scores, vectors):
+    methods = [unhub.methods.SN(tau=0.1, tol=1e-3), unhub.methods.SN(tau=0.1), unhub.methods.SN(tau=0.1)]
+    result = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=methods)
+    assert list(result) == ["sn(iterations=1000, tol=0.001)", "sn(iterations=10, tol=None)",
+                            "sn(iterations=10, tol=None)#2"]  # fmt: skip

@@ -173,6 +173,11 @@ def test_an_empty_bank_is_refused(problem):
         ({"tau": float("nan")}, "temperature is a positive number"),
         ({"tau": "cold"}, 'pass tau="auto"'),
         ({"tau": 1e-9}, "tau = 1e-09 is too small: float32 scores"),
+        ({"tau": [0.1]}, "tau is .0.1., but a temperature"),
+        ({"tau": True}, "tau is True, but a temperature"),
+        ({"iterations": 2.5}, "iterations is 2.5; give a whole number"),
+        ({"iterations": "ten"}, "iterations is 'ten'; give a whole number"),
+        ({"strength": float("inf")}, "strength is inf; give a number of at least 0"),
         ({"iterations": 0}, "iterations is 0; give a whole number of at least 1"),
         ({"tol": 0.0}, "tol is 0.0; give a number above 0"),
         ({"strength": -1.0}, "strength is -1.0; give a number of at least 0"),
@@ -252,3 +257,26 @@ def test_extend_takes_the_prior_of_new_targets(name, problem, unit_rows):
     assert np.abs(again - correction.bias).max() < 1e-6
     average = correction.extend(problem["targets"], target_prior=np.full(40, 5.0))
     assert np.abs(average - correction.extend(problem["targets"])).max() < 1e-6
+
+
+def test_whole_numbers_may_come_as_floats(problem):
+    assert unhub.fit("sn", **problem, iterations=5.0).iterations == 5
+
+
+def test_a_bias_that_is_no_number_is_refused(problem):
+    huge = {name: rows * np.float32(1e30) for name, rows in problem.items()}
+    with pytest.raises(InputError, match="the bias of is is not a number for 40 of 40 targets"):
+        unhub.fit("is", **huge, metric="ip", tau=1e22)
+    with pytest.raises(InputError, match="dualis needs a target bank"):
+        unhub.fit("dualis", **problem, target_bank=np.empty((0, 16), dtype=np.float32))
+
+
+def test_constant_scores_have_a_temperature_too():
+    assert np.abs(unhub.fit("sn", scores=np.full((31, 23), 0.9, dtype=np.float32), tau="auto").bias).max() < 1e-6
+
+
+def test_the_spread_of_a_wide_gallery_is_seen_in_many_rows():
+    from unhub.banks import MatrixBank, spread
+
+    scores = np.linspace(-1, 1, 20, dtype=np.float32)[:, None] + np.zeros((1, 300_000), dtype=np.float32)
+    assert spread(MatrixBank(scores, 1)).std == pytest.approx(scores.std(), rel=0.05)

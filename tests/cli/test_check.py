@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import split
 
 import numpy as np
+import pytest
 
 from .conftest import QUERIES, TARGETS, Run
 

@@ -69,5 +69,7 @@ def test_the_examples_of_the_demo_reach_it(
     assert [name for name, _ in calls] == ["emoji", "emoji", "clipart"]
     assert calls[1][1]["language"] == "fr"
     assert calls[1][1]["words"] == ("quelque chose de chaud",)
-    assert calls[0][1]["output"] == Path("demo-output")
+    assert [given["output"] for _, given in calls] == [
+        Path("demo-output", folder) for folder in ("emoji-de", "emoji-fr", "clipart")
+    ]
     assert not any(given["interactive"] for _, given in calls)

@@ -43,14 +43,8 @@ def command(
     there = sys.stderr if json else sys.stdout
     shown = Console(file=there, width=None if there.isatty() else WIDTH)
     asking = not json and not ask and sys.stdin.isatty() and there.isatty()
-    folder = Path("demo-output") / (f"emoji-{language}" if name == "emoji" else name) if out is None else out
-    found = run(
-        name,
-        language=language.lower() if language != "zh-Hant" else language,
-        output=folder,
-        console=shown,
-        interactive=asking,
-        words=tuple(ask or ()),
-    )
+    code = language if language == "zh-Hant" else language.lower()
+    folder = out or Path("demo-output") / (f"emoji-{code}" if name == "emoji" else name)
+    found = run(name, language=code, output=folder, console=shown, interactive=asking, words=tuple(ask or ()))
     if json:
         console.data(found)

@@ -16,8 +16,8 @@ SOURCES = (
     "target_bank_scores", "query_ids", "target_ids", "query_weight", "target_prior",
 )  # fmt: skip
 SETTINGS = (
-    "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize", "memory",
-    "resamples", "seed",
+    "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize",
+    "memory", "resamples", "seed",
 )  # fmt: skip
 
 

@@ -17,8 +17,8 @@ CHECK_VALUES = 1 << 22
 
 
 LENGTHEN = (
-    "pass normalize=True (--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as they "
-    "are"
+    "pass normalize=True (--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as "
+    "they are"
 )
 """what to do about rows that are not of unit length, unless the caller knows better"""
 

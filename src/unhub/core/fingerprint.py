@@ -17,7 +17,8 @@ def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
     """One uint64 per row, from its float32 bits: equal rows agree, others practically never do.
 
     A multiply-and-add hash; it guards against mistakes, not against an adversary. ``unit`` compares directions: rows
-    are scaled to unit length and rounded to float16 first.
+    are scaled to unit length and rounded to thousandths first, so that copies of another length agree but for the rare
+    one that lies on an edge.
     """
     count, dim = rows.shape
     multipliers = _splitmix(dim) | np.uint64(1)
@@ -27,7 +28,7 @@ def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
         block = np.ascontiguousarray(rows[start : start + height], dtype=np.float32) + np.float32(0)
         if unit:
             length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
-            block = (block / np.where(length > 0, length, 1)).astype(np.float16).astype(np.float32) + np.float32(0)
+            block = np.round(block / np.where(length > 0, length, 1), 3).astype(np.float32) + np.float32(0)
         bits = block.view(np.uint32).astype(np.uint64)
         mixed = (bits ^ (bits >> np.uint64(13))) * multipliers
         digests[start : start + height] = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
@@ -35,7 +36,7 @@ def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
 
 
 def shared_rows(left: Sliceable, right: Sliceable, *, unit: bool = False) -> IntArray:
-    """Rows of ``left`` that also stand in ``right``; with ``unit``, up to their length and half precision."""
+    """Rows of ``left`` that also stand in ``right``; with ``unit``, whatever their length."""
     return np.flatnonzero(np.isin(row_digests(left, unit=unit), row_digests(right, unit=unit)))
 
 

@@ -245,11 +245,11 @@ def _keep(console: Console, data: DemoData, correction: Correction, summary: dic
     here = escape(str(output))
     console.print(f"  {here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
     console.print("  On your own vectors it is the same three commands; these run as they stand:")
+    learnt = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
+    test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (
-        f"{_command()} check --targets {here}/targets.npy --query-bank {here}/query_bank.npy",
-        f"{_command()} fit --targets {here}/targets.npy --query-bank {here}/query_bank.npy "
-        f"--target-bank {here}/target_bank.npy -o mine.unhub",
-        f"{_command()} evaluate --queries {here}/queries.npy --targets {here}/targets.npy --relevant {here}/relevant.npy "
-        f"--query-bank {here}/query_bank.npy --methods none,is,sn --tau auto",
+        f"check {learnt}",
+        f"fit {learnt} --target-bank {here}/target_bank.npy -o mine.unhub",
+        f"evaluate {test} {learnt} --methods none,is,sn --tau auto",
     ):
-        console.print(f"    {command}", soft_wrap=True)
+        console.print(f"    {_command()} {command}", soft_wrap=True)
