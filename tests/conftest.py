@@ -6,6 +6,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: sciki
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -35,3 +36,20 @@ def shared_data():
         return path
 
     return find
+
+
+@pytest.fixture
+def rng():
+    """A generator that gives the same numbers every time."""
+    return np.random.default_rng(20251027)
+
+
+@pytest.fixture
+def unit_rows(rng):
+    """A function from a number of rows and a dimension to random vectors of unit length."""
+
+    def make(rows, dim):
+        x = rng.standard_normal((rows, dim)).astype(np.float32)
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    return make

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from unhub.core.topk import merge_top_k, top_k
+from unhub.core.topk import top_k
 
 
 @given(
@@ -20,14 +20,6 @@ def test_equals_a_stable_sort_of_every_row(scores, k):
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     assert columns.tolist() == expected.tolist()
     assert values.tolist() == np.take_along_axis(scores, expected, axis=1).tolist()
-
-
-def test_merging_two_halves_gives_the_whole():
-    rng = np.random.default_rng(0)
-    scores = rng.integers(0, 4, (20, 30)).astype(np.float32)
-    left, right = top_k(scores[:, :12], 7), top_k(scores[:, 12:], 7)
-    merged = merge_top_k(left, (right[0], right[1] + 12), 7)
-    assert merged[1].tolist() == top_k(scores, 7)[1].tolist()
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])

@@ -34,13 +34,3 @@ def top_k(scores: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     values = np.take_along_axis(scores, columns, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
-
-
-def merge_top_k(
-    left: tuple[FloatArray, IntArray], right: tuple[FloatArray, IntArray], k: int
-) -> tuple[FloatArray, IntArray]:
-    """The k best of two partial answers whose column numbers are already global."""
-    values = np.concatenate((left[0], right[0]), axis=1)
-    columns = np.concatenate((left[1], right[1]), axis=1)
-    order = np.lexsort((columns, -values), axis=1)[:, :k]
-    return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)

@@ -16,6 +16,7 @@ from unhub.demo.dataset import DemoData, Part
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods import ADDITIVE, Method, method, settings
+from unhub.methods.registry import TAU2_PER_TAU1
 from unhub.metrics import DEFAULT_METRICS, Interval, bootstrap_difference
 
 TAU_GRID = (0.16, 0.2, 0.25, TAU_PER_STD, 0.45, 0.6, 0.8)
@@ -26,8 +27,6 @@ BANK_METHODS = (
     "local_scaling", "nicdm", "mutual_proximity", "centering",
 )  # fmt: skip
 """every method that can learn from a bank; the others need the test queries themselves"""
-
-TAU2_PER_TAU1 = 50.0
 
 
 @dataclass(frozen=True)
