@@ -33,7 +33,7 @@ format: $(VENV)/.ready  ## put the code in order
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.ready  ## the documentation, in site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.ready  ## speed beside a matrix product and beside peers, as ratios
 	$(BIN)/python benchmarks/evaluate_all.py
