@@ -73,7 +73,7 @@ def test_what_it_keeps_can_be_used(shown):
 
 def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
     text, _, _ = shown
-    commands = re.findall(r"^ {4}(\\S*unhub .*)$", text, flags=re.MULTILINE)
+    commands = re.findall(r"^ {4}(\S*unhub .*)$", text, flags=re.MULTILINE)
     assert len(commands) == 3
     script = str(Path(sys.executable).with_name("unhub"))
     for command in commands:
