@@ -78,7 +78,7 @@ def run(
 
     show.heading(console, 3, "What to use")
     chosen, why = verdict(choices)
-    console.print(f"  [bold]{chosen}[/bold]: {why}.")
+    show.say(console, f"[bold]{chosen}[/bold]: {why}.")
     kept = choices[chosen if chosen != "none" else "sn"].method
     correction = fit(
         kept,
@@ -88,7 +88,7 @@ def run(
         target_ids=_ids(data.test.target_labels),
     )
     if chosen == "none":
-        console.print("  The steps below still show sn, so that you can see what it would do.")
+        show.say(console, "The steps below still show sn, so that you can see what it would do.")
 
     show.heading(console, 4, "Before and after: as many losses as wins")
     _examples(console, data, correction)
@@ -118,7 +118,7 @@ def _examples(console: Console, data: DemoData, correction: Correction) -> None:
     after = _ranks(part.relevant, correction.search(part.queries, k=50).rows)
     better = np.flatnonzero((before > 1) & (after == 1))
     worse = np.flatnonzero((before == 1) & (after > 1))
-    console.print(f"  First place won for {better.size} queries, lost for {worse.size}.")
+    show.say(console, f"First place won for {better.size} queries, lost for {worse.size}.")
     spread_out = [part_of[:: max(1, part_of.size // EXAMPLES)][:EXAMPLES] for part_of in (better, worse)]
     rows = np.concatenate(spread_out)
     if rows.size:
@@ -129,7 +129,7 @@ def _ask(console: Console, data: DemoData, correction: Correction, words: Sequen
     if data.encode is None:
         return
     if words or interactive:
-        console.print(f"  Your own words, among these {len(data.test.targets):,} targets:")
+        show.say(console, f"Your own words, among these {len(data.test.targets):,} targets:")
     if words:
         _search(console, data, correction, data.encode(list(words)), words, [None] * len(words))
     while interactive:
@@ -161,11 +161,12 @@ def _extend(console: Console, data: DemoData, correction: Correction) -> dict[st
     ranks = _ranks(new.relevant + len(data.test.targets), hits.rows)
     found = int((ranks == 1).sum())
     fitted = float(np.abs(correction.extend(data.test.targets) - correction.bias).max())
-    console.print(
-        f"  {len(new.targets)} unseen targets got their bias from the saved potentials, without a refit; "
-        f"{found} of {len(new.queries)} are then found first by name, among {len(gallery):,}."
+    show.say(
+        console,
+        f"{len(new.targets)} unseen targets got their bias from the saved potentials, without a refit; "
+        f"{found} of {len(new.queries)} are then found first by name, among {len(gallery):,}.",
     )
-    console.print(f"  The same formula on the fitted targets gives their bias back to within {fitted:.0e}.")
+    show.say(console, f"The same formula on the fitted targets gives their bias back to within {fitted:.0e}.")
     return {"new": len(new.targets), "queries": len(new.queries), "found_first": found, "largest_gap": fitted}
 
 
@@ -243,8 +244,8 @@ def _keep(console: Console, data: DemoData, correction: Correction, summary: dic
         temporary.write_text(json.dumps(summary, indent=2, ensure_ascii=False), encoding="utf-8")
     correction.save(output / f"{data.name}.unhub")
     here = escape(str(output))
-    console.print(f"  {here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
-    console.print("  On your own vectors it is the same three commands; these run as they stand:")
+    show.say(console, f"{here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
+    show.say(console, "On your own vectors it is the same three commands; these run as they stand:")
     learnt = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (

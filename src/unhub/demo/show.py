@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from unhub.api.diagnose import Diagnosis
@@ -19,6 +20,11 @@ from unhub.foundation.types import IntArray
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
 
 
+def say(console: Console, text: str) -> None:
+    """A paragraph, set in by two columns, also where it wraps."""
+    console.print(Padding(text, (0, 0, 0, 2), expand=False))
+
+
 def heading(console: Console, number: int, text: str) -> None:
     """A numbered step."""
     console.print()
@@ -29,16 +35,17 @@ def introduction(console: Console, data: DemoData) -> None:
     """What the set is and where it comes from."""
     console.print(f"[bold]{escape(data.title)}[/bold]")
     for note in data.notes:
-        console.print(f"  [dim]{escape(note)}[/dim]")
-    console.print(
-        f"  {len(data.test.queries):,} test queries over {len(data.test.targets):,} targets; "
-        f"{len(data.dev.queries):,} dev queries to choose on; {len(data.bank.queries):,} bank queries to learn from."
+        say(console, f"[dim]{escape(note)}[/dim]")
+    say(
+        console,
+        f"{len(data.test.queries):,} test queries over {len(data.test.targets):,} targets; "
+        f"{len(data.dev.queries):,} dev queries to choose on; {len(data.bank.queries):,} bank queries to learn from.",
     )
 
 
 def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: IntArray, most: int = 5) -> None:
     """The worst hubs with queries that hit them wrongly."""
-    console.print(f"  {diagnosis.sentence}")
+    say(console, diagnosis.sentence)
     table = Table(box=None, pad_edge=False, padding=(0, 2))
     for title in ("hub", "first place", "of these wrong", "for instance, it answered"):
         table.add_column(title, justify="left" if title[0] in "hf" and "place" not in title else "right")
@@ -86,14 +93,15 @@ def results(console: Console, result: Evaluation, choices: Mapping[str, Choice],
         style="dim",
     )
     console.print(table)
-    console.print(
-        "  [dim]R@k: right answer among the first k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: "
+    say(
+        console,
+        "[dim]R@k: right answer among the first k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: "
         "targets never among the first 10, in percent. transductive: had all test queries in advance, as no running "
-        "system does; an upper bound, not an offer.[/dim]"
+        "system does; an upper bound, not an offer.[/dim]",
     )
     losing = [result[label].method for label in result if result[label]["R@1"] < base]
     if losing:
-        console.print(f"  [red]Below doing nothing on this test: {', '.join(losing)}.[/red]")
+        say(console, f"[red]Below doing nothing on this test: {', '.join(losing)}.[/red]")
 
 
 def before_after(
