@@ -29,8 +29,12 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     file is removed and whatever was at ``path`` before is untouched. A file that is replaced keeps its mode;
     a new one gets what the umask allows.
 
-    >>> with replace_file("notes.txt") as temporary:  # doctest: +SKIP
-    ...     temporary.write_text("complete or not there")
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "notes.txt"
+    >>> with replace_file(path) as temporary:
+    ...     _ = temporary.write_text("complete or not there")
+    >>> path.read_text()
+    'complete or not there'
     """
     target = Path(os.path.realpath(os.path.expanduser(os.fspath(path))))
     if not target.parent.is_dir():
