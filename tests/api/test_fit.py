@@ -188,7 +188,7 @@ def test_an_empty_bank_is_refused(problem):
         ({"target_prior": np.zeros(40)}, "target_prior must be positive and finite; it is not at rows 0, 1"),
         ({"target_ids": ["a", "b"]}, "targets has 40 rows but there are 2 ids"),
         ({"target_ids": ["a"] * 40}, "targets has ids that are not unique"),
-        ({"scores": np.eye(3)}, "targets and scores came together"),
+        ({"scores": np.eye(3)}, "scores and targets came together"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused(given, sentence, problem):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import unhub
 from unhub.demo import clipart
 from unhub.demo.dataset import DemoData, Part
 from unhub.foundation.errors import InputError, MissingDependencyError
@@ -342,3 +344,24 @@ def test_equal_pictures_give_an_equal_archive(build: ModuleType, tmp_path: Path)
     for name in ("a.zip", "b.zip"):
         build.write_pictures(tmp_path / name, [("test/0000.webp", b"x")])
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_the_card_says_what_is_measured(data: DemoData) -> None:
+    card = (DATA / "clipart.md").read_text("utf-8")
+    test, given = data.test, {"tau": "auto", "relevant": data.test.relevant}
+    vectors = {"queries": test.queries, "targets": test.targets}
+    banks = {"query_bank": data.bank.queries, "target_bank": data.bank.targets}
+    banked = unhub.evaluate(**vectors, **banks, methods=["none", "is", "sn", "dbsn"], **given)
+    own = unhub.evaluate(**vectors, methods="sn", **given)
+    rows = [*banked.rows.values(), own["sn"]]
+    for metric in ("R@1", "R@5", "R@10"):
+        written = re.search(rf"^\| {metric} \|(.*)\|$", card, flags=re.MULTILINE)
+        assert written is not None
+        assert [row[metric] for row in rows] == pytest.approx([float(x) for x in written[1].split("|")], abs=0.45)
+    for row, popular, unfound in ((banked["none"], 47, 14), (banked["sn"], 28, 0)):
+        counts = np.bincount(row.top.ravel(), minlength=len(test.targets))
+        assert abs(counts.max() - popular) <= 1
+        assert abs((counts == 0).sum() - unfound) <= 1
+    train = clipart.train()
+    first = {"queries": train.queries[:500], "targets": train.targets[:500], "relevant": np.arange(500)}
+    assert unhub.evaluate(**first, methods="none")["none"]["R@1"] == pytest.approx(68, abs=1)

@@ -20,10 +20,11 @@ WHOLE_MATRIX_BYTES = 8 << 30
 
 @dataclass(frozen=True)
 class Corrected:
-    """Corrected test rows, to be read once, and the bias behind them where there is one."""
+    """Corrected test rows, to be read once; where there is a bias, how it was found and what of it was added."""
 
     rows: Iterator[tuple[int, FloatArray]]
     bias: Bias | None = None
+    added: FloatArray | None = None
 
 
 def corrected(method: Method, test: Bank, banks: Banks, *, masked: bool = False) -> Corrected:
@@ -35,7 +36,7 @@ def corrected(method: Method, test: Bank, banks: Banks, *, masked: bool = False)
     if is_additive(method):
         bias = finite(method, method.estimate(banks))
         added = method.strength * bias.values
-        return Corrected(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias)
+        return Corrected(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias, added)
     assert isinstance(method, RowMethod)
     correct = method.prepare(banks)
     return Corrected((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))

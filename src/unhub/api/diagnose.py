@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api.progress import Progress, watched
-from unhub.api.sources import Metric, Reader, column_ids
+from unhub.api.sources import Metric, Reader, column_ids, refuse_mixture
 from unhub.banks import Bank, Banks, blocks, spread
 from unhub.banks.masked import mask_self
 from unhub.core.topk import top_k
@@ -133,8 +133,7 @@ def diagnose(
     (Hub(row=0, id='0', count=3),)
     """
     reader = Reader(metric, normalize, memory)
-    if scores is not None and (queries is not None or targets is not None):
-        raise InputError("scores and embeddings came together; give scores, or queries and targets, not both.")
+    refuse_mixture({"queries": queries, "targets": targets}, {"scores": scores})
     if scores is not None:
         matrix = reader.scores(scores, "scores")
         bank: Bank = reader.matrix(matrix)

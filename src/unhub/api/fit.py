@@ -13,7 +13,7 @@ from unhub.api.correction import Correction
 from unhub.api.correctors import finite
 from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
 from unhub.api.progress import Progress, reads_of, watched
-from unhub.api.sources import Metric, Reader, column_ids
+from unhub.api.sources import Metric, Reader, column_ids, refuse_mixture
 from unhub.api.temperature import settle_temperature, temperature_given
 from unhub.banks import Bank
 from unhub.core.fingerprint import row_digests
@@ -128,14 +128,8 @@ def _open(
     marginals: dict[str, Any],
 ) -> Problem:
     """The problem behind the arguments of ``fit``: embeddings or matrices, and not a mixture."""
-    some_vectors = [name for name, value in vectors.items() if value is not None]
-    some_matrices = [name for name, value in matrices.items() if value is not None]
-    if some_vectors and some_matrices:
-        raise InputError(
-            f"{some_vectors[0]} and {some_matrices[0]} came together; give embeddings (targets, query_bank) or "
-            f"matrices (scores), not both."
-        )
-    if some_matrices:
+    refuse_mixture(vectors, matrices)
+    if any(value is not None for value in matrices.values()):
         if matrices["scores"] is None:
             raise InputError("scores is missing; give the matrix of bank queries x gallery.")
         scores = reader.scores(matrices["scores"], "scores")

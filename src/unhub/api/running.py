@@ -21,7 +21,7 @@ from unhub.api.trial import Trial
 from unhub.banks import spread
 from unhub.foundation.errors import MissingDependencyError, UnhubWarning
 from unhub.foundation.types import FloatArray
-from unhub.methods import Method, is_additive, is_matrix_only, settings
+from unhub.methods import Method, is_matrix_only, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, metric, per_query, summarise
 
 
@@ -89,17 +89,12 @@ def _row(label: str, settled: Settled, trial: Trial, options: Options) -> tuple[
             status=None if bias is None else bias.status,
             iterations=0 if bias is None else bias.iterations,
             marginal_error=None if bias is None else bias.marginal_error,
-            bias=None if bias is None else (method_strength(method) * bias.values).astype(np.float32),
+            bias=None if fixed.added is None else fixed.added.astype(np.float32),
             seconds=time.perf_counter() - began,
             warnings=settled.warnings,
         ),
         ranking,
     )
-
-
-def method_strength(method: Method) -> float:
-    """What a bias is multiplied by when it is added."""
-    return method.strength if is_additive(method) else 1.0
 
 
 def _ranker(trial: Trial, options: Options) -> Ranker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -116,4 +116,14 @@ def same_rows(rows: Sliceable, name: str, other: Sliceable, other_name: str, axi
         raise InputError(
             f"{name} has {left:,} {side[axis[0]]} but {other_name} has {right:,} {side[axis[1]]}; they must be the "
             f"same items in the same order."
+        )
+
+
+def refuse_mixture(vectors: Mapping[str, Any], matrices: Mapping[str, Any]) -> None:
+    """Stops a call that gives embeddings and matrices of scores for the same thing."""
+    embedded = [name for name, value in vectors.items() if value is not None]
+    scored = [name for name, value in matrices.items() if value is not None]
+    if embedded and scored:
+        raise InputError(
+            f"{scored[0]} and {embedded[0]} came together; give matrices of scores or embeddings, not both."
         )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhub.api.problem import from_scores, from_vectors, open_target_bank
-from unhub.api.sources import Reader, column_ids, same_rows
+from unhub.api.sources import Reader, column_ids, refuse_mixture, same_rows
 from unhub.banks import Bank, Banks, MaskedBank
 from unhub.core.fingerprint import shared_rows
 from unhub.foundation.errors import InputError
@@ -148,13 +148,7 @@ def open_side(
     terms: Terms,
 ) -> Side:
     """Embeddings or matrices, whichever were given, opened and checked; not a mixture of both."""
-    given = [name for name, value in vectors.items() if value is not None]
-    others = [name for name, value in matrices.items() if value is not None]
-    if given and others:
-        raise InputError(
-            f"{others[0]} and {given[0]} came together; give matrices of scores, or embeddings of queries, targets and "
-            f"banks, not both."
-        )
+    refuse_mixture(vectors, matrices)
     if matrices["scores"] is not None:
         scores = reader.scores(matrices["scores"], "scores")
         names = [column_ids(each, size, "scores") for each, size in zip(ids, scores.shape, strict=True)]
