@@ -50,9 +50,9 @@ def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vecto
     rows_read = []
     read = EmbeddingBank.read
 
-    def counted(self, start, stop):
+    def counted(self, start, stop, out=None):
         rows_read.append((id(self), stop - start))
-        return read(self, start, stop)
+        return read(self, start, stop, out)
 
     bank = unit_rows(600, 16)
     monkeypatch.setattr(EmbeddingBank, "read", counted)
@@ -68,9 +68,9 @@ def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, monkeypatch):
     rows_read = {}
     read = EmbeddingBank.read
 
-    def counted(self, start, stop):
+    def counted(self, start, stop, out=None):
         rows_read[self.shape] = rows_read.get(self.shape, 0) + stop - start
-        return read(self, start, stop)
+        return read(self, start, stop, out)
 
     monkeypatch.setattr(EmbeddingBank, "read", counted)
     monkeypatch.setattr("unhub.core.blocks.LARGEST_BLOCK", 4000)

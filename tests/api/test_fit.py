@@ -56,9 +56,9 @@ def test_no_read_forms_the_whole_matrix(problem, monkeypatch):
     largest = []
     read = EmbeddingBank.read
 
-    def watched(self, start, stop):
+    def watched(self, start, stop, out=None):
         largest.append(stop - start)
-        return read(self, start, stop)
+        return read(self, start, stop, out)
 
     monkeypatch.setattr(EmbeddingBank, "read", watched)
     unhub.fit("dbsn", **problem, target_bank=problem["targets"], memory="50kB")
@@ -104,14 +104,15 @@ def test_tol_runs_on_to_convergence_and_iterations_bound_it(problem):
 def test_progress_is_told(problem):
     told = []
     unhub.fit("sn", **problem, progress=lambda name, done, total: told.append((name, done, total)))
-    assert told[-1] == ("sn", 60 * 11, 60 * 11)
+    assert told[-1] == ("sn, round 10 of 10", 60 * 10, 60 * 10)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
 def test_torch_tensors_and_half_precision(problem):
     torch = pytest.importorskip("torch")
     expected = unhub.fit("sn", **problem).bias
     tensors = {name: torch.from_numpy(rows) for name, rows in problem.items()}
-    assert (unhub.fit("sn", **tensors).bias == expected).all()
+    assert np.abs(unhub.fit("sn", **tensors).bias - expected).max() < 1e-6
     halves = {name: rows.astype(np.float16) for name, rows in problem.items()}
     assert np.abs(unhub.fit("sn", **halves).bias - expected).max() < 2e-3
 

@@ -33,10 +33,19 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
+_LATER: Mapping[str, tuple[type, ...]] = {
+    "error_bound": (float, int, type(None)),
+    "plan": (str, type(None)),
+}
+"""what files of earlier versions do not have"""
+
+
 def check_parts(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], checksums: Mapping[str, str]) -> None:
     """Raises ValueError, with what is wrong, unless metadata and tensors describe one usable correction."""
     for name, kinds in _TYPES.items():
         _agree(name in metadata and isinstance(metadata[name], kinds), f"its {name} is missing or of the wrong kind")
+    for name, kinds in _LATER.items():
+        _agree(isinstance(metadata.get(name), kinds), f"its {name} is of the wrong kind")
     _agree(dict(metadata["checksums"]) == dict(checksums), "a part does not match its checksum")
     _agree(metadata["status"] in get_args(Status), "its status is unknown")
     _agree(np.isfinite([metadata["offset"], metadata["prior_mean"]]).all(), "a number in it is not finite")

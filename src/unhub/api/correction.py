@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from unhub.api.problem import check_needs, extended_banks, from_scores, relative
 from unhub.api.progress import Progress, watched
 from unhub.api.sources import Reader
 from unhub.banks import Bank, Banks, search
+from unhub.core.arrays import host, is_tensor
 from unhub.core.augmentation import augment_queries, augment_targets
 from unhub.core.bias import Status
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.core.parameters import count
 from unhub.foundation.errors import InputError, UnhubError
+from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.io import Rows, open_rows, read_ids
+from unhub.io import Rows, TensorRows, open_rows, read_ids
 from unhub.methods import AdditiveMethod, settings
 
 
@@ -29,7 +31,8 @@ class Correction:
     """One number per target, ranked by score + bias. Made by ``unhub.fit`` or ``unhub.load``.
 
     bias: (gallery,) float32, mean zero, strength included. status, iterations and marginal_error tell how the solver
-    ended; marginal_error is None for a closed form.
+    ended; marginal_error is None for a closed form. error_bound bounds what rounding, and a kernel kept in 16 bits, may
+    have done to a bias before it was centred; plan says what was kept of the scores between the rounds.
     """
 
     method: AdditiveMethod
@@ -39,6 +42,8 @@ class Correction:
     marginal_error: float | None
     offset: float
     reader: Reader
+    error_bound: float | None = None
+    plan: str | None = None
     potentials: FloatArray | None = None
     bank_size: int = 0
     target_bank_size: int = 0
@@ -84,19 +89,32 @@ class Correction:
         *,
         targets: Any = None,
         corrected: bool = True,
+        output: Literal["numpy", "torch"] = "numpy",
         progress: Progress | None = None,
     ) -> Hits:
         """The k best targets of each query by score + bias, exact, in blocks; corrected=False ranks by score alone.
 
-        queries: (query, dim). targets: the gallery, when the correction does not know where it is.
+        queries: (query, dim). targets: the gallery, when the correction does not know where it is. A gallery that is a
+        torch tensor is searched on its device. output="torch" gives tensors: the ids are then the rows of the gallery.
         """
         k = count("k", k)
+        if output not in ("numpy", "torch"):
+            raise InputError(f"output is {output!r}; use 'numpy' or 'torch'.")
         gallery = self._gallery(targets)
         rows = self.reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
         bank = watched(Banks(self.reader.products(rows, gallery)), "search", progress).queries
         scores, columns = search(bank, bias, k)
-        return hits(columns, scores, self.ids)
+        if output == "torch":
+            return Hits(columns, columns, scores) if is_tensor(columns) else _as_tensors(columns, scores)
+        return hits(host(columns), host(scores), self.ids)
+
+    def bias_tensor(self, device: Any = None) -> Any:
+        """The bias as a torch tensor, on the gallery's device unless another is named."""
+        torch = require("torch", extra="torch")
+        gallery = None if self.targets is None else self.targets.data
+        here = gallery.tensor.device if isinstance(gallery, TensorRows) else "cpu"
+        return torch.as_tensor(self.bias, device=here if device is None else device)
 
     def apply(self, scores: Any) -> FloatArray:
         """Scores + bias: (query, gallery), for scores that exist already."""
@@ -228,7 +246,14 @@ class Correction:
     def _unit(self, rows: Rows) -> FloatArray:
         from unhub.banks.embedding import vectors
 
-        return vectors(rows, 0, rows.shape[0], normalize=self.reader.scaled)
+        unit: FloatArray = vectors(rows, 0, rows.shape[0], normalize=self.reader.scaled)
+        return unit
+
+
+def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
+    torch = require("torch", extra="torch")
+    rows = torch.as_tensor(columns)
+    return Hits(rows, rows, torch.as_tensor(scores))
 
 
 def attach(correction: Correction, targets: Any) -> Correction:

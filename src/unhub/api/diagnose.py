@@ -132,7 +132,7 @@ def diagnose(
     >>> diagnose(scores=np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])).hubs(1, k=1)
     (Hub(row=0, id='0', count=3),)
     """
-    reader = Reader(metric, normalize, memory)
+    reader = Reader(metric, normalize, memory, tensors=False)
     refuse_mixture({"queries": queries, "targets": targets}, {"scores": scores})
     if scores is not None:
         matrix = reader.scores(scores, "scores")

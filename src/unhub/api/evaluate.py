@@ -92,7 +92,7 @@ def evaluate(
         progress=progress,
     )
     side = open_side(
-        Reader(metric, normalize, memory),
+        Reader(metric, normalize, memory, tensors=False),
         vectors={"queries": queries, "targets": targets, "query_bank": query_bank, "target_bank": target_bank},
         matrices={
             "scores": scores,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,10 +10,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.correctors import finite
 from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
-from unhub.api.progress import Progress, reads_of, watched
+from unhub.api.progress import Progress, rounds_of, watched
 from unhub.api.sources import Metric, Reader, column_ids, refuse_mixture
 from unhub.api.temperature import settle_temperature, temperature_given
 from unhub.banks import Bank
@@ -44,6 +46,8 @@ def fit(
     metric: Metric = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
     **given: Unpack[HyperParameters],
 ) -> Correction:
@@ -55,7 +59,11 @@ def fit(
 
     Hyper-parameters go by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of the
     bank's scores. ignore_self: the bank is the gallery itself, and no item speaks for itself. memory, such as "64MB",
-    bounds the blocks of scores.
+    bounds the scores that are held at once, and with it decides what is kept between rounds; without it that is half of
+    the memory that is free.
+
+    checkpoint names a file that keeps the last finished round while a long fit runs, and is gone when it is done;
+    resume=True goes on from there.
 
     >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
@@ -85,8 +93,17 @@ def fit(
     for sentence in settled.warnings:
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
-    read = watched(problem.banks, estimator.name, progress, reads=reads_of(estimator))
-    bias = finite(estimator, estimator.estimate(read))
+    kept_at = checked_path(checkpoint, resume)
+    rounds = rounds_of(estimator)
+    if rounds is None:
+        estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
+    else:
+        journal = Rounds(estimator.name, problem.banks.queries.shape[0], rounds, progress, kept_at, resume)
+        if kept_at is not None:
+            journal.identity = identity(estimator, problem)
+        with journal.kept():
+            estimated = estimator.estimate(replace(problem.banks, journal=journal))
+    bias = finite(estimator, estimated)
     known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
         method=estimator,
@@ -94,6 +111,8 @@ def fit(
         status=bias.status,
         iterations=bias.iterations,
         marginal_error=bias.marginal_error,
+        error_bound=bias.error_bound,
+        plan=bias.plan,
         offset=bias.offset,
         potentials=bias.potentials,
         bank_size=problem.banks.queries.shape[0],

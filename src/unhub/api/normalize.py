@@ -37,7 +37,7 @@ def normalize(
     [[0.0, 1.0], [1.0, 0.0]]
     """
     chosen = method(which, given)
-    reader = Reader(memory=memory)
+    reader = Reader(memory=memory, tensors=False)
     asked = reader.scores(scores, "scores")
     bank = asked
     if query_bank_scores is not None:

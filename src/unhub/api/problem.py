@@ -36,6 +36,7 @@ class Problem:
     query_bank: Rows | None = None
     target_bank: Rows | None = None
     prior_mean: float = 1.0
+    matrices: tuple[Rows, ...] = ()
 
 
 def from_vectors(
@@ -48,21 +49,22 @@ def from_vectors(
     target_prior: Any = None,
     budget: Budget | None = None,
 ) -> Problem:
-    """The problem of embeddings: three banks of inner products, computed when they are first read.
+    """The problem of embeddings: three banks of inner products, computed when they are read.
 
-    The two sides that dbsn reads together share one block height, so that both are read, and kept, on one grid.
+    With a budget, scores are kept for those who read them again. The two sides that dbsn reads together share one block
+    height.
     """
-    kept = reader.budget() if budget is None else budget
     second = open_target_bank(reader, target_bank, targets)
     rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
-    queries = reader.products(query_bank, targets, rows=rows, budget=kept)
+    queries = reader.products(query_bank, targets, rows=rows, budget=budget)
     cross = by_gallery = None
     if second is not None:
-        cross = reader.products(query_bank, second, rows=rows, budget=kept)
-        by_gallery = reader.products(second, targets, budget=kept) if len(second) else None
+        cross = reader.products(query_bank, second, rows=rows, budget=budget)
+        by_gallery = reader.products(second, targets, budget=budget) if len(second) else None
     weight = marginal(query_weight, "query_weight", queries.shape[0], "bank queries")
     prior, mean = relative_prior(target_prior, queries.shape[1])
-    return Problem(Banks(queries, cross, by_gallery, weight, prior), targets, query_bank, second, mean)
+    memory = reader.memory_for(queries) if budget is None else reader.budget().left
+    return Problem(Banks(queries, cross, by_gallery, weight, prior, memory), targets, query_bank, second, mean)
 
 
 def from_scores(
@@ -88,7 +90,10 @@ def from_scores(
     rows = reader.rows_at_once(scores.shape[1], 0 if cross is None else cross.shape[1])
     second = None if cross is None else reader.matrix(cross, rows=rows)
     third = None if by_gallery is None else reader.matrix(by_gallery)
-    return Problem(Banks(reader.matrix(scores, rows=rows), second, third, weight, prior), prior_mean=mean)
+    given = [each for each in (scores, cross, by_gallery) if each is not None]
+    queries = reader.matrix(scores, rows=rows)
+    memory = reader.memory_for(queries)
+    return Problem(Banks(queries, second, third, weight, prior, memory), prior_mean=mean, matrices=tuple(given))
 
 
 def relative_prior(values: Any, size: int, mean: float | None = None) -> tuple[FloatArray | None, float]:

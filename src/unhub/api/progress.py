@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from unhub.banks import Banks, WatchedBank
 from unhub.methods import Method, settings
+from unhub.methods.sn import ITERATIONS, MOST_ITERATIONS
 
 Progress = Callable[[str, int, int], None]
 """called with the name of the work, rows read so far and rows to read in all"""
 
 
-def watched(banks: Banks, work: str, progress: Progress | None, *, reads: int = 1) -> Banks:
-    """The banks, telling ``progress`` about every block of the query bank that is read."""
+def watched(banks: Banks, work: str, progress: Progress | None) -> Banks:
+    """The banks, telling ``progress`` about every block of the query bank that is read, for work that reads it once."""
     if progress is None:
         return banks
-    total = banks.queries.shape[0] * reads
+    total = banks.queries.shape[0]
     done = 0
 
     def advance(rows: int) -> None:
@@ -27,7 +28,9 @@ def watched(banks: Banks, work: str, progress: Progress | None, *, reads: int = 
     return replace(banks, queries=WatchedBank(banks.queries, advance))
 
 
-def reads_of(method: Method) -> int:
-    """How often a fit reads the bank: once, or once a round and once more for the marginal error."""
-    rounds = settings(method).get("iterations")
-    return 1 if rounds is None else int(rounds) + 1
+def rounds_of(method: Method) -> int | None:
+    """How many rounds a fit takes at the most; None for a method that reads the bank once."""
+    chosen = settings(method)
+    if "iterations" not in chosen:
+        return None
+    return int(chosen["iterations"] or (ITERATIONS if chosen.get("tol") is None else MOST_ITERATIONS))

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from unhub.banks import Bank, Budget, CachedBank, EmbeddingBank, MatrixBank
-from unhub.core.blocks import block_rows, divided, memory_bytes
+from unhub.core.arrays import free_memory, is_tensor
+from unhub.core.blocks import block_rows, divided, memory_bytes, slab_rows
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
-from unhub.io import Rows, open_rows, read_ids, read_numbers, with_ids
+from unhub.io import Rows, TensorRows, open_rows, read_ids, read_numbers, with_ids
 
 Metric = Literal["cosine", "ip"]
 
@@ -32,6 +33,8 @@ class Reader:
     memory: str | int | None = None
     fitted: bool = False
     """whether a correction has been fitted this way, so that nothing of it can be chosen any more"""
+    tensors: bool = True
+    """whether tensors are used where they are; otherwise as arrays in the processor's memory"""
 
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
@@ -63,8 +66,13 @@ class Reader:
         return divided(memory_bytes(self.memory))[0]
 
     def budget(self) -> Budget:
-        """What the caches of one problem may keep between them."""
-        return Budget(divided(memory_bytes(self.memory))[1])
+        """What the caches of one problem may keep between them; as much is left for a method that keeps its own."""
+        return Budget(divided(memory_bytes(self.memory))[1] // 2)
+
+    def memory_for(self, bank: Bank) -> int:
+        """Bytes for scores of this bank: as given, or half of what is free where they are made."""
+        free = free_memory(bank.home) if self.memory is None else None
+        return memory_bytes(self.memory) if free is None else free // 2
 
     def rows_at_once(self, *galleries: int) -> int:
         """Rows of a block that spans galleries of these sizes side by side."""
@@ -73,12 +81,26 @@ class Reader:
     def products(self, queries: Rows, targets: Rows, *, rows: int | None = None, budget: Budget | None = None) -> Bank:
         """Inner products, computed in blocks; those that the budget holds are computed once."""
         height = self.rows_at_once(len(targets)) if rows is None else rows
-        bank = EmbeddingBank(plain(queries), plain(targets), height, self.scaled)
+        tall = slab_rows(len(targets), self._working * 2)
+        gallery = self._plain(targets)
+        bank = EmbeddingBank(
+            self._plain(queries) if is_tensor(gallery) else plain(queries),
+            gallery,
+            tall if is_tensor(gallery) else height,
+            self.scaled,
+            tall,
+        )
         return bank if budget is None else CachedBank(bank, budget)
 
-    def matrix(self, scores: Sliceable, *, rows: int | None = None) -> Bank:
+    def matrix(self, scores: Rows, *, rows: int | None = None) -> Bank:
         """Scores that exist already, read in blocks."""
-        return MatrixBank(scores, self.rows_at_once(scores.shape[1]) if rows is None else rows)
+        columns = scores.shape[1]
+        height = self.rows_at_once(columns) if rows is None else rows
+        return MatrixBank(self._plain(scores), height, slab_rows(columns, self._working * 2))
+
+    def _plain(self, rows: Rows) -> Sliceable:
+        """The tensor behind the rows, where tensors are wanted; otherwise as ``plain``."""
+        return rows.data.tensor if self.tensors and isinstance(rows.data, TensorRows) else plain(rows)
 
 
 def named(rows: Rows, ids: Any) -> Rows:
@@ -95,8 +117,9 @@ def column_ids(ids: Any, columns: int, name: str) -> tuple[str, ...] | None:
 
 
 def plain(rows: Rows) -> Sliceable:
-    """The array itself when it is in memory, so that it is used as it is; otherwise the rows."""
-    return rows.data if type(rows.data) is np.ndarray and rows.data.dtype == np.float32 else rows
+    """The array itself when it is float32, in memory or mapped into it, and needs no conversion; otherwise the rows."""
+    data = rows.data.array if isinstance(rows.data, TensorRows) else rows.data
+    return np.asarray(data) if isinstance(data, np.ndarray) and data.dtype == np.float32 else rows
 
 
 def marginal(values: Any, name: str, size: int, of: str) -> FloatArray | None:

@@ -1,6 +1,6 @@
 """Where scores come from: banks give blocks of scores (bank rows x gallery), folds run over them."""
 
-from unhub.banks.bank import Bank, Banks, blocks
+from unhub.banks.bank import Bank, Banks, Journal, blocks
 from unhub.banks.cached import Budget, CachedBank
 from unhub.banks.embedding import EmbeddingBank
 from unhub.banks.folds import (
@@ -9,11 +9,11 @@ from unhub.banks.folds import (
     column_means,
     column_moments,
     column_top,
-    sinkhorn_pass,
 )
 from unhub.banks.joined import JoinedBank
 from unhub.banks.masked import MaskedBank
 from unhub.banks.matrix import MatrixBank
+from unhub.banks.passes import Passes
 from unhub.banks.search import search
 from unhub.banks.spread import Spread, spread
 from unhub.banks.watched import WatchedBank
@@ -25,8 +25,10 @@ __all__ = [
     "CachedBank",
     "EmbeddingBank",
     "JoinedBank",
+    "Journal",
     "MaskedBank",
     "MatrixBank",
+    "Passes",
     "Spread",
     "WatchedBank",
     "activation_set",
@@ -36,6 +38,5 @@ __all__ = [
     "column_moments",
     "column_top",
     "search",
-    "sinkhorn_pass",
     "spread",
 ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
+
+from unhub.core.arrays import is_numpy
 from unhub.foundation.types import FloatArray
 
 
@@ -20,15 +23,54 @@ class Bank(Protocol):
     def block_rows(self) -> int:
         """how many rows to read at once"""
 
-    def read(self, start: int, stop: int) -> FloatArray:
-        """Scores of the rows start..stop: (stop - start, gallery), float32 or float64; not to be changed."""
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+
+    @property
+    def home(self) -> Any:
+        """an array of the library, and on the device, that the scores come in"""
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """Scores of the rows start..stop: (stop - start, gallery), float32 or float64.
+
+        They may be written to ``out``, an array of that shape, and then belong to the caller; otherwise they are not
+        to be changed.
+        """
 
 
 def blocks(bank: Bank) -> Iterator[tuple[int, FloatArray]]:
-    """The first row and the scores of each block, in order."""
+    """The first row and the scores of each block, in order; blocks may be kept."""
     rows = bank.shape[0]
     for start in range(0, rows, bank.block_rows):
         yield start, bank.read(start, min(start + bank.block_rows, rows))
+
+
+def slabs(bank: Bank) -> Iterator[tuple[int, FloatArray]]:
+    """As blocks, tall ones for kernels without temporaries; a slab lasts until the next one is asked for."""
+    rows = bank.shape[0]
+    height = min(rows, bank.slab_rows)
+    scratch = np.empty((height, bank.shape[1]), dtype=np.float32) if is_numpy(bank.home) else None
+    for start in range(0, rows, height):
+        stop = min(start + height, rows)
+        yield start, bank.read(start, stop, None if scratch is None else scratch[: stop - start])
+
+
+DEFAULT_MEMORY = 2 << 30
+"""bytes for a method that was given no bound"""
+
+
+class Journal(Protocol):
+    """Somebody who follows a method of many reads: told about rows, and keeping what is needed to go on later."""
+
+    def advance(self, rows: int) -> None:
+        """So many more bank rows were read."""
+
+    def load(self) -> dict[str, FloatArray] | None:
+        """What was saved last, or None."""
+
+    def save(self, state: Callable[[], dict[str, FloatArray]], rounds: int) -> None:
+        """A round is finished; ``state()`` is what is needed to go on from here."""
 
 
 @dataclass(frozen=True)
@@ -45,3 +87,6 @@ class Banks:
     targets: Bank | None = None
     query_weight: FloatArray | None = None
     target_prior: FloatArray | None = None
+    memory: int = DEFAULT_MEMORY
+    """bytes that a method may use to keep scores between its reads"""
+    journal: Journal | None = None

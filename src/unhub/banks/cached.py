@@ -1,8 +1,12 @@
-"""A bank that remembers its blocks, as many as memory allows, so that scores are computed once."""
+"""A bank that remembers its first rows, as many as memory allows, so that their scores are computed once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from unhub.banks.bank import Bank
 from unhub.foundation.types import FloatArray
@@ -22,13 +26,13 @@ class Budget:
         return True
 
 
-@dataclass(frozen=True)
+@dataclass
 class CachedBank:
-    """Another bank's blocks, kept after the first read while the budget lasts; the rest is read again."""
+    """Another bank's scores, kept while they are read in order and the budget lasts; the rest is read again."""
 
     bank: Bank
     budget: Budget
-    _kept: dict[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    _filled: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -40,13 +44,33 @@ class CachedBank:
         """how many rows to read at once"""
         return self.bank.block_rows
 
-    def read(self, start: int, stop: int) -> FloatArray:
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.bank.slab_rows
+
+    @property
+    def home(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.bank.home
+
+    @cached_property
+    def _kept(self) -> FloatArray:
+        """Room for the rows that the budget holds when the first of them comes."""
+        rows, columns = self.shape
+        height = min(rows, self.budget.left // max(1, 4 * columns))
+        self.budget.take(4 * columns * height)
+        return np.empty((height, columns), dtype=np.float32)
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The scores of the rows start..stop, from memory where they are."""
-        kept = self._kept.get(start)
-        if kept is not None and kept.shape[0] >= stop - start:
-            return kept[: stop - start]
-        block = self.bank.read(start, stop)
-        on_grid = start % self.block_rows == 0 and stop == min(start + self.block_rows, self.shape[0])
-        if on_grid and self.budget.take(block.nbytes):
-            self._kept[start] = block
-        return block
+        if stop <= self._filled:
+            return self._kept[start:stop]
+        if start > self._filled or stop > len(self._kept):
+            return self.bank.read(start, stop, out)
+        place = self._kept[self._filled : stop]
+        block = self.bank.read(self._filled, stop, place)
+        if block is not place:
+            place[...] = block
+        self._filled = stop
+        return self._kept[start:stop]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from unhub.core.arrays import is_numpy, is_tensor, like, namespace, wide
 from unhub.foundation.types import FloatArray, Sliceable
 
-TILE = 8192
-"""targets turned to float32 at once when the gallery is not a float32 array in memory"""
+TILE_VALUES = 1 << 21
+"""values of the gallery turned to float32 at once when it is not a float32 array in memory"""
 
 SHORTEST, LONGEST = 1e-15, 1e15
 """lengths between which squares keep their digits in float32"""
@@ -20,58 +22,95 @@ SHORTEST, LONGEST = 1e-15, 1e15
 class EmbeddingBank:
     """Scores s_uj = q_u . t_j of bank queries and targets; the full matrix is never formed.
 
-    queries: (bank, dim); targets: (gallery, dim); normalize divides every row by its length on the way.
+    queries: (bank, dim); targets: (gallery, dim), arrays or tensors; scores are made where the targets are. normalize
+    divides every row by its length on the way.
     """
 
     queries: Sliceable
     targets: Sliceable
     block_rows: int
     normalize: bool = False
+    tall_rows: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
         """(bank, gallery)"""
         return self.queries.shape[0], self.targets.shape[0]
 
-    def read(self, start: int, stop: int) -> FloatArray:
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.tall_rows or self.block_rows
+
+    @property
+    def home(self) -> Any:
+        """an array of the library, and on the device, that the scores come in"""
+        return self.targets if is_tensor(self.targets) else np.empty(0)
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """One matrix product for the rows start..stop, float32."""
         rows = vectors(self.queries, start, stop, normalize=self.normalize)
-        n = self.targets.shape[0]
-        tile = n if _ready(self.targets) else TILE
-        out = np.empty((stop - start, n), dtype=np.float32)
-        for left in range(0, n, tile):
-            right = min(left + tile, n)
-            columns = vectors(self.targets, left, right)
-            np.matmul(rows, columns.T, out=out[:, left:right])
+        near = not is_tensor(self.targets)
+        scores: FloatArray = self._in_memory(rows, out) if near else self._on_device(like(rows, self.targets))
         if self.normalize:
-            out *= self._reciprocal_lengths
-        return out
+            scores *= self._reciprocal_lengths
+        return scores
+
+    def _in_memory(self, rows: FloatArray, out: FloatArray | None) -> FloatArray:
+        scores = np.empty((len(rows), self.shape[1]), dtype=np.float32) if out is None else out
+        for left, right in self._tiles():
+            np.matmul(rows, vectors(self.targets, left, right).T, out=scores[:, left:right])
+        return scores
+
+    def _on_device(self, rows: Any) -> Any:
+        targets: Any = self.targets
+        xp = namespace(targets)
+        if targets.dtype == xp.float32:
+            return rows @ targets.T
+        tiles = [rows @ vectors(self.targets, left, right).T for left, right in self._tiles()]
+        return tiles[0] if len(tiles) == 1 else xp.concat(tiles, axis=1)
+
+    def _tiles(self) -> list[tuple[int, int]]:
+        """Pieces of the gallery: one if it can be used as it is."""
+        n, dim = self.targets.shape
+        height = n if is_ready(self.targets) else max(1, TILE_VALUES // max(1, dim))
+        return [(left, min(left + height, n)) for left in range(0, n, height)]
 
     @cached_property
-    def _reciprocal_lengths(self) -> FloatArray:
+    def _reciprocal_lengths(self) -> Any:
         """One over the length of every target, found once."""
-        n = self.targets.shape[0]
-        parts = [lengths(vectors(self.targets, left, min(left + TILE, n))) for left in range(0, n, TILE)]
-        return (1.0 / np.concatenate(parts)).astype(np.float32)
+        n, dim = self.targets.shape
+        height = max(1, TILE_VALUES // max(1, dim))
+        parts = [lengths(vectors(self.targets, left, min(left + height, n))) for left in range(0, n, height)]
+        if is_numpy(parts[0]):
+            return (1.0 / np.concatenate(parts)).astype(np.float32)
+        xp = namespace(parts[0])
+        return xp.astype(1.0 / xp.concat(parts), xp.float32)
 
 
-def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> FloatArray:
-    """The rows start..stop as float32, of unit length when asked."""
-    block = np.asarray(rows[start:stop], dtype=np.float32)
-    if not normalize:
-        return block
-    unit: FloatArray = (block / lengths(block)[:, None]).astype(np.float32)
-    return unit
+def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> Any:
+    """The rows start..stop as float32, of unit length when asked; a tensor stays one."""
+    block: Any = rows[start:stop]
+    if is_tensor(block):
+        xp = namespace(block)
+        block = xp.astype(block, xp.float32)
+        return block / xp.astype(lengths(block), xp.float32)[:, None] if normalize else block
+    block = np.asarray(block, dtype=np.float32)
+    return (block / lengths(block)[:, None]).astype(np.float32) if normalize else block
 
 
-def lengths(block: FloatArray) -> FloatArray:
+def lengths(block: Any) -> Any:
     """The length of each row, one for a row of zeros; in float64 where float32 squares would lose it."""
+    if is_tensor(block):
+        xp = namespace(block)
+        square = xp.sum(xp.astype(block, wide(block)) ** 2, axis=1)
+        return xp.where(square > 0, xp.sqrt(square), xp.ones_like(square))
     length: FloatArray = np.linalg.norm(block, axis=1)
     if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
         length = np.linalg.norm(block.astype(np.float64), axis=1)
     return np.where(length > 0, length, 1)
 
 
-def _ready(rows: Sliceable) -> bool:
-    """Whether the rows are a float32 array in memory, which needs no conversion."""
-    return type(rows) is np.ndarray and rows.dtype == np.float32
+def is_ready(rows: Any) -> bool:
+    """Whether the rows are a float32 array in memory, or mapped into it, which needs no conversion."""
+    return isinstance(rows, np.ndarray) and rows.dtype == np.float32

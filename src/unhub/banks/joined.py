@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unhub.banks.bank import Bank
+from unhub.core.arrays import is_numpy, namespace
 from unhub.foundation.types import FloatArray
 
 
@@ -27,6 +29,27 @@ class JoinedBank:
         """how many rows to read at once"""
         return min(self.left.block_rows, self.right.block_rows)
 
-    def read(self, start: int, stop: int) -> FloatArray:
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return min(self.left.slab_rows, self.right.slab_rows)
+
+    @property
+    def home(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.left.home
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """Both blocks in one array."""
-        return np.concatenate((self.left.read(start, stop), self.right.read(start, stop)), axis=1)
+        if out is None or not is_numpy(self.home):
+            parts = [self.left.read(start, stop), self.right.read(start, stop)]
+            both: FloatArray = (np.concatenate if is_numpy(self.home) else namespace(self.home).concat)(parts, axis=1)
+            return both
+        width = self.left.shape[1]
+        for bank, place in ((self.left, out[:, :width]), (self.right, out[:, width:])):
+            block = bank.read(start, stop, place)
+            if block is not place:
+                if not np.can_cast(block.dtype, out.dtype):
+                    return self.read(start, stop)
+                place[...] = block
+        return out

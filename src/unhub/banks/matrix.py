@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from unhub.core.arrays import is_tensor, namespace
 from unhub.foundation.types import FloatArray, Sliceable
 
 
@@ -15,6 +17,7 @@ class MatrixBank:
 
     scores: Sliceable
     block_rows: int
+    tall_rows: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -22,7 +25,24 @@ class MatrixBank:
         rows, columns = self.scores.shape
         return rows, columns
 
-    def read(self, start: int, stop: int) -> FloatArray:
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.tall_rows or self.block_rows
+
+    @property
+    def home(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.scores if is_tensor(self.scores) else np.empty(0)
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The stored scores; half precision and integers become float32."""
-        block = np.asarray(self.scores[start:stop])
-        return block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
+        block: Any = self.scores[start:stop]
+        if is_tensor(block):
+            xp: Any = namespace(block)
+        else:
+            xp, block = np, np.asarray(block)
+        if block.dtype not in (xp.float32, xp.float64):
+            block = block.astype(np.float32) if xp is np else xp.astype(block, xp.float32)
+        scores: FloatArray = block
+        return scores

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from unhub.banks.bank import Bank, blocks
+from unhub.banks.bank import Bank, blocks, slabs
+from unhub.core.arrays import is_numpy, like, namespace
+from unhub.core.kernels import compiled, compiled_for, suits
+from unhub.core.threads import parts_for, share
 from unhub.core.topk import top_k
 from unhub.foundation.types import FloatArray, IntArray
 
+FEW = 64
+"""results for each query up to which inserting them one by one is the faster way"""
 
-def search(bank: Bank, bias: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest s_ij + bias_j of each row and their columns: (query, k) twice, ties to the lower column."""
+
+def search(bank: Bank, bias: FloatArray, k: int) -> tuple[Any, Any]:
+    """The k largest s_ij + bias_j of each row and their columns: (query, k) twice, ties to the lower column.
+
+    Tensors are searched where they are and give tensors.
+    """
+    if not is_numpy(bank.home):
+        return _on_device(bank, like(bias, bank.home, namespace(bank.home).float32), k)
     queries, gallery = bank.shape
     k = min(k, gallery)
     values = np.empty((queries, k), dtype=np.float32)
     columns = np.empty((queries, k), dtype=np.int64)
-    for start, scores in blocks(bank):
+    quick = k <= FEW and compiled_for(bank.shape)
+    added = bias.astype(np.float32)
+    for start, scores in slabs(bank) if quick else blocks(bank):
         rows = slice(start, start + scores.shape[0])
-        values[rows], columns[rows] = top_k(scores + bias.astype(scores.dtype), k)
+        if quick and suits(scores):
+            _compiled_top(scores, added, values[rows], columns[rows])
+        else:
+            values[rows], columns[rows] = top_k(scores + bias.astype(scores.dtype), k)
     return values, columns
+
+
+def _compiled_top(scores: FloatArray, bias: FloatArray, values: FloatArray, columns: IntArray) -> None:
+    kernels: Any = compiled()
+
+    def work(part: int, start: int, stop: int) -> None:
+        kernels.top_rows(scores[start:stop], bias, values[start:stop], columns[start:stop])
+
+    share(scores.shape[0], work, parts=parts_for(1, 1 << 20))
+
+
+def _on_device(bank: Bank, bias: Any, k: int) -> tuple[Any, Any]:
+    """Sorted by score, stably, so that equal ones stay in the order of their columns."""
+    xp = namespace(bank.home)
+    found = []
+    for _, scores in blocks(bank):
+        corrected = scores + bias
+        columns = xp.argsort(corrected, axis=1, descending=True, stable=True)[:, :k]
+        found.append((xp.take_along_axis(corrected, columns, axis=1), columns))
+    return xp.concat([values for values, _ in found]), xp.concat([columns for _, columns in found])

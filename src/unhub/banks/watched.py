@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from unhub.banks.bank import Bank
 from unhub.foundation.types import FloatArray
@@ -26,8 +27,18 @@ class WatchedBank:
         """how many rows to read at once"""
         return self.bank.block_rows
 
-    def read(self, start: int, stop: int) -> FloatArray:
+    @property
+    def slab_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.bank.slab_rows
+
+    @property
+    def home(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.bank.home
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The other bank's scores."""
-        block = self.bank.read(start, stop)
+        block = self.bank.read(start, stop, out)
         self.advance(stop - start)
         return block

@@ -27,6 +27,10 @@ class Bias:
     marginal_error: float | None = None
     potentials: FloatArray | None = None
     """(bank,) tau * log alpha of each bank query, for methods whose rows carry a potential"""
+    error_bound: float | None = None
+    """how far the values may be from those of exact arithmetic, before centring"""
+    plan: str | None = None
+    """what was kept of the scores between reads"""
 
 
 def centred(raw: FloatArray, *, by: float | None = None) -> tuple[FloatArray, float]:

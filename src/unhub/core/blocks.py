@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+from functools import cache
+from pathlib import Path
 
 from unhub.foundation.errors import InputError
 
-DEFAULT_MEMORY = 2 << 30
-"""bytes that score blocks may take when the caller names no bound"""
+UNKNOWN_MEMORY = 4 << 30
+"""bytes that are taken to be free where the system does not say"""
 
 LARGEST_BLOCK = 1 << 20
 """scores in a block at the most: past this a block leaves the cache and gains nothing"""
+
+LARGEST_SLAB = 1 << 26
+"""scores in a tall block at the most: half a second of a processor's time, a quarter of a gigabyte"""
 
 FEWEST_ROWS = 64
 """rows that a matrix product wants at once, whatever the width"""
@@ -37,11 +43,44 @@ def memory_bytes(memory: str | int | None) -> int:
     (64000000, 1024)
     """
     if memory is None:
-        return DEFAULT_MEMORY
+        return default_memory()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(memory))
     if found is None or found[2].lower() not in _UNITS or float(found[1]) <= 0:
         raise InputError(f"memory is {memory!r}; give a positive size such as '64MB' or '2GB'.")
     return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+@cache
+def default_memory() -> int:
+    """Half of the memory that was free when it was first asked for, the limits of a container included."""
+    free = [_meminfo(Path("/proc/meminfo")), _container(Path("/sys/fs/cgroup")), _physical()]
+    return min((each for each in free if each is not None), default=UNKNOWN_MEMORY) // 2
+
+
+def _meminfo(file: Path) -> int | None:
+    """What Linux calls available."""
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", file.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return None if found is None else int(found[1]) << 10
+
+
+def _container(folder: Path) -> int | None:
+    """What is left of a control group's limit."""
+    try:
+        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):
+        return None
+    return max(0, limit - used)
+
+
+def _physical() -> int | None:
+    """All there is, where the system has no better answer."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def block_rows(columns: int, memory: int) -> int:
@@ -49,6 +88,11 @@ def block_rows(columns: int, memory: int) -> int:
     affordable = memory // (4 * TEMPORARIES) // max(1, columns)
     useful = max(FEWEST_ROWS, LARGEST_BLOCK // max(1, columns))
     return max(1, min(affordable, useful))
+
+
+def slab_rows(columns: int, memory: int) -> int:
+    """Rows of scores to compute at once for kernels that need no temporaries: a tall block makes a fast product."""
+    return max(1, min(memory // 4, LARGEST_SLAB) // max(1, columns))
 
 
 def divided(memory: int) -> tuple[int, int]:

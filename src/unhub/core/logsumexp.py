@@ -2,20 +2,36 @@
 
 Scores keep their own precision (float32 stays float32 inside the exponential); maxima, sums and logarithms that
 leave a block are float64. When tau is large beside the scores, the sums hold nearly equal terms and the answer is
-multiplied by tau: then the exponential is taken in float64 as well.
+multiplied by tau: then the exponential is taken in float64 as well. The formulas run on NumPy arrays and on tensors.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from unhub.core.arrays import is_numpy, like, namespace, wide
+from unhub.core.kernels import compiled, suits
+from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 
 LARGE_TAU = 0.25
 """tau above this share of the largest score makes float32 sums too coarse: tau * 6e-8 * sqrt(rows) would show"""
 
-FAINT = 1e-28
-"""column mass below this may have lost terms to float32 underflow (1e-38) and is summed again in the log domain"""
+LOG2_E = 1.4426950408889634
+
+SETTLE_ROWS = 4096
+"""rows whose exponentials are added in float32 before the sum moves to float64"""
+
+SUMS_MEMORY = 1 << 24
+"""bytes that the sums of a block's parts may take between them"""
+
+NOTHING_YET = np.float32(-1e38)
+"""the largest term of a column that has none"""
+
+CHUNK_ROWS = 32
+"""rows that one compiled call looks at: they are read twice, so they should stay in cache"""
 
 
 def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray | None = None) -> FloatArray:
@@ -27,74 +43,137 @@ def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray |
     >>> column_logsumexp(np.array([[0.0, 1.0], [0.0, 3.0]]), tau=1e-3).round(4).tolist()
     [0.0007, 3.0]
     """
-    x = scores if row_potential is None else scores + row_potential.astype(scores.dtype)[:, None]
-    top = _finite(x.max(axis=0))
-    x = np.subtract(x, top, dtype=_working_dtype(x, top, tau))
-    x /= tau
-    np.exp(x, out=x)
-    return top.astype(np.float64) + tau * _log(x.sum(axis=0, dtype=np.float64))
+    xp = namespace(scores)
+    x = scores if row_potential is None else scores + like(row_potential, scores, scores.dtype)[:, None]
+    top = _finite(xp.max(x, axis=0))
+    x = _widened(x) - _widened(top) if is_coarse(top, tau) else x - top
+    x = _exponentials(x, tau)
+    sums: FloatArray = _widened(top) + tau * log(xp.sum(x, axis=0, dtype=wide(x)))
+    return sums
 
 
 def row_logsumexp(scores: FloatArray, tau: float, column_potential: FloatArray) -> FloatArray:
     """tau * log sum_j exp((s_uj + g_j) / tau) of every row u, float64."""
-    x, top = _row_exponentials(scores, tau, column_potential)
-    return top + tau * _log(x.sum(axis=1, dtype=np.float64))
+    x, top = row_exponentials(scores, tau, column_potential)
+    sums: FloatArray = _widened(top) + tau * log(namespace(x).sum(x, axis=1, dtype=wide(x)))
+    return sums
 
 
-def sinkhorn_block(
-    scores: FloatArray, tau: float, column_potential: FloatArray, row_mass: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Both Sinkhorn half-steps of a block of bank rows, from one read of its scores   [pan:25, Alg. A1].
-
-    f_u = tau * log a_u - tau * log sum_j exp((s_uj + g_j) / tau)        row potentials, exact for this block
-    h_j = tau * log sum_u exp((s_uj + f_u) / tau)                        this block's share of the columns
-
-    scores: (block, gallery); column_potential g: (gallery,); row_mass a: (block,). Both results are float64.
-    """
-    g = column_potential.astype(scores.dtype)
-    x, top = _row_exponentials(scores, tau, g)
-    z = x.sum(axis=1, dtype=np.float64)
-    f = tau * (_log(row_mass) - _log(z)) - top
-    share = np.divide(row_mass, z, out=np.zeros_like(z), where=z > 0)
-    mean_share = share.mean() or 1.0
-    mass = ((share / mean_share).astype(x.dtype) @ x).astype(np.float64)
-    h = tau * (_log(mass) + np.log(mean_share)) - g
-    faint = np.flatnonzero(mass < FAINT)
-    if faint.size:
-        h[faint] = column_logsumexp(scores[:, faint].astype(np.float64), tau, f)
-    return f, h
+def row_exponentials(scores: FloatArray, tau: float, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """exp((s_uj + p_j - top_u) / tau) in [0, 1], and top_u, the largest s_uj + p_j of its row: (block,)."""
+    xp = namespace(scores)
+    x = scores + like(p, scores, scores.dtype)
+    top = _finite(xp.max(x, axis=1))
+    if is_coarse(top, tau):
+        x = _widened(x)
+    x -= top[:, None]
+    return _exponentials(x, tau), top
 
 
 def add_logs(left: FloatArray, right: FloatArray, tau: float) -> FloatArray:
     """tau * log(exp(left/tau) + exp(right/tau)): the merge of two partial log-sum-exps."""
-    merged: FloatArray = tau * np.logaddexp(left / tau, right / tau)
+    merged: FloatArray = tau * namespace(left).logaddexp(left / tau, right / tau)
     return merged
 
 
-def _row_exponentials(scores: FloatArray, tau: float, g: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp((s_uj + g_j - top_u) / tau) in (0, 1], and top_u in float64."""
-    x = scores + g.astype(scores.dtype)
-    top = _finite(x.max(axis=1))
-    x = (
-        np.subtract(x, top[:, None], out=x)
-        if _working_dtype(x, top, tau) == x.dtype
-        else (x.astype(np.float64) - top[:, None])
-    )
-    x /= tau
-    np.exp(x, out=x)
-    return x, top.astype(np.float64)
-
-
-def _working_dtype(x: FloatArray, top: FloatArray, tau: float) -> np.dtype[np.floating]:
-    return np.dtype(np.float64) if tau > LARGE_TAU * np.abs(top).max(initial=0.0) else x.dtype
-
-
-def _finite(top: FloatArray) -> FloatArray:
-    """Maxima with minus infinity replaced by zero, so that a fully masked line gives log(0) and not NaN."""
-    return np.where(np.isneginf(top), top.dtype.type(0), top)
-
-
-def _log(x: FloatArray) -> FloatArray:
+def log(x: Any) -> Any:
+    """The logarithm, minus infinity at zero without a warning."""
+    if not is_numpy(x):
+        return namespace(x).log(x)
     with np.errstate(divide="ignore"):
-        logs: FloatArray = np.log(x)
-    return logs
+        return np.log(x)
+
+
+def is_coarse(top: Any, tau: float) -> bool:
+    """Whether tau is so large beside these maxima that float32 sums would show in the answer.
+
+    A tensor is not asked, since that would hold up its device: there the caller widens the scores beforehand.
+    """
+    return bool(is_numpy(top) and tau > LARGE_TAU * np.abs(top).max(initial=0.0))
+
+
+class ColumnSums:
+    """tau * log sum_u exp((s_uj + f_u) / tau) of every column, gathered block by block."""
+
+    def __init__(self, columns: int, tau: float, *, compile: bool = False, memory: int = SUMS_MEMORY) -> None:
+        self._tau = tau
+        self._total: FloatArray | None = None
+        self._columns = columns
+        self._parts: _Parts | None = _Parts(columns, tau, memory) if compile else None
+
+    def add(self, scores: FloatArray, f: FloatArray | None = None) -> None:
+        """Takes in a block of rows, with their potentials if they have any."""
+        if self._parts is not None and suits(scores):
+            if self._parts.add(scores, f):
+                self._merge(self._parts.settle())
+        else:
+            self._merge(column_logsumexp(scores, self._tau, f))
+
+    def total(self) -> FloatArray:
+        """(gallery,) float64; minus infinity where nothing was added."""
+        if self._parts is not None:
+            self._merge(self._parts.settle())
+        return np.full(self._columns, -np.inf) if self._total is None else self._total
+
+    def _merge(self, part: FloatArray) -> None:
+        self._total = part if self._total is None else add_logs(self._total, part, self._tau)
+
+
+class _Parts:
+    """float32 sums, one row for each part of a block, until they are settled in float64."""
+
+    def __init__(self, columns: int, tau: float, memory: int) -> None:
+        self._tau = tau
+        self._count = parts_for(3 * 4 * columns, memory)
+        self._kernels: Any = compiled()
+        self._shift = np.empty((self._count, columns), dtype=np.float32)
+        self._sums = np.empty((self._count, columns), dtype=np.float32)
+        self._scratch = np.empty((self._count, columns), dtype=np.float32)
+        self._clear()
+
+    def add(self, scores: FloatArray, f: FloatArray | None) -> bool:
+        """Takes in a block; true when so many rows were added that they should be settled."""
+        rows = scores.shape[0]
+        potential = np.zeros(rows, dtype=np.float32) if f is None else f.astype(np.float32)
+        scale = np.float32(LOG2_E / self._tau)
+
+        def work(part: int, start: int, stop: int) -> None:
+            mine = self._shift[part], self._sums[part], self._scratch[part]
+            for low in range(start, stop, CHUNK_ROWS):
+                high = min(low + CHUNK_ROWS, stop)
+                self._kernels.column_sums(scores[low:high], potential[low:high], scale, *mine)
+
+        share(rows, work, parts=self._count, step=CHUNK_ROWS)
+        self._rows += rows
+        return self._rows >= SETTLE_ROWS
+
+    def settle(self) -> FloatArray:
+        """What was added since the last time, as a log-sum-exp in float64."""
+        settled = np.full(self._shift.shape[1], -np.inf)
+        for shift, sums in zip(self._shift, self._sums, strict=True):
+            part = shift + self._tau * log(sums.astype(np.float64))
+            part[shift <= NOTHING_YET] = -np.inf
+            settled = add_logs(settled, part, self._tau)
+        self._clear()
+        return settled
+
+    def _clear(self) -> None:
+        self._rows = 0
+        self._shift.fill(NOTHING_YET)
+        self._sums.fill(0)
+
+
+def _exponentials(x: Any, tau: float) -> Any:
+    """exp(x / tau), in the memory of x where that can be."""
+    x /= tau
+    return np.exp(x, out=x) if is_numpy(x) else namespace(x).exp(x)
+
+
+def _finite(top: Any) -> Any:
+    """Maxima with minus infinity replaced by zero, so that a fully masked line gives log(0) and not NaN."""
+    xp = namespace(top)
+    return xp.where(top == -np.inf, xp.zeros_like(top), top)
+
+
+def _widened(x: Any) -> Any:
+    return x.astype(np.float64) if is_numpy(x) else namespace(x).astype(x, wide(x))

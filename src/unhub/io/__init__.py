@@ -7,9 +7,11 @@ from unhub.io.labels import relevance_from_labels
 from unhub.io.opening import open_rows
 from unhub.io.relevance import read_relevance
 from unhub.io.rows import Rows, with_ids
+from unhub.io.tensors import TensorRows
 
 __all__ = [
     "Rows",
+    "TensorRows",
     "open_rows",
     "read_ids",
     "read_numbers",

@@ -10,11 +10,14 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.io.numbers import numpy_floats
-from unhub.io.tensors import is_tensor, tensor_array
+from unhub.io.tensors import TensorRows, is_tensor, tensor_array
 
 
 def as_sliceable(source: object, *, name: str) -> Any:
-    """The source itself if it can be sliced as it is (an open dataset), otherwise a NumPy array of it."""
+    """The source itself if it can be sliced as it is (an open dataset, a tensor), otherwise a NumPy array of it."""
+    if is_tensor(source) and str(getattr(source, "layout", "")) == "torch.strided" and source.ndim > 0:  # type: ignore[attr-defined]
+        rows = TensorRows(source.detach(), name)  # type: ignore[attr-defined]  # tensors have it
+        return rows if rows.dtype.kind in "fiu" else rows[:]
     if isinstance(source, np.ndarray) or is_tensor(source) or not _is_dataset(source):
         return as_array(source, name=name)
     return source

@@ -17,7 +17,7 @@ from unhub.core.parameters import (
     temperature,
 )
 from unhub.foundation.types import FloatArray
-from unhub.methods.sn import as_bias, last_half_step, solve
+from unhub.methods.sn import last_half_step, solve
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,10 @@ class DBSN:
         checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
-        """The bias of the gallery, from T + 1 reads of both banks."""
+        """The bias of the gallery, from one read of both banks where their kernel can be kept."""
         assert banks.cross is not None, "callers check Method.needs"
         both = JoinedBank(banks.queries, banks.cross) if banks.cross.shape[1] else banks.queries
-        tau = settled(self.tau)
-        found = solve(both, banks, tau, self.iterations, self.tol)
-        return as_bias(found, tau, gallery=banks.queries.shape[1])
+        return solve(both, banks, settled(self.tau), self.iterations, self.tol)
 
     def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """The last half-step for any targets, exact: alpha holds all that the target bank contributed."""

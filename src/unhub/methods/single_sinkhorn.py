@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.banks import Bank, Banks, blocks
-from unhub.core.logsumexp import add_logs, sinkhorn_block
+from unhub.core.logsumexp import ColumnSums, row_logsumexp
 from unhub.core.parameters import Temperature, checked, optional_count, settled, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows
@@ -65,13 +65,13 @@ def together(bank: Bank, scores: FloatArray, tau: float, rounds: int) -> FloatAr
 def one_by_one(bank: Bank, row: FloatArray, tau: float, rounds: int) -> FloatArray:
     """One query in the log domain, finite for any tau."""
     m, n = bank.shape
-    mass = np.full(m + 1, 1 / (m + 1))
     g = np.zeros(n)
     for _ in range(rounds):
-        columns = sinkhorn_block(row[None].astype(np.float64), tau, g, mass[:1])[1]
-        for _, block in blocks(bank):
-            share = sinkhorn_block(block.astype(np.float64), tau, g, mass[: block.shape[0]])[1]
-            columns = add_logs(columns, share, tau)
+        sums = ColumnSums(n, tau)
+        for block in (row[None], *(block for _, block in blocks(bank))):
+            scores = block.astype(np.float64)
+            sums.add(scores, -row_logsumexp(scores, tau, g))
+        columns = sums.total() - tau * np.log(m + 1)
         g = -tau * np.log(n) - columns
     return row + g
 

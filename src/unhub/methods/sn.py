@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from unhub.banks import Bank, Banks, column_logsumexp
-from unhub.banks.folds import row_logsumexp, sinkhorn_pass
+from unhub.banks import Bank, Banks, Journal, Passes, column_logsumexp
+from unhub.core.arrays import host, like, wide
 from unhub.core.bias import Bias, centred
 from unhub.core.parameters import (
     Temperature,
@@ -22,7 +21,7 @@ from unhub.core.parameters import (
 )
 from unhub.foundation.types import FloatArray
 from unhub.methods.marginals import log_prior, query_marginal, target_marginal
-from unhub.solvers.sinkhorn import Potentials, sinkhorn
+from unhub.solvers.sinkhorn import Potentials, Round, sinkhorn
 
 ITERATIONS = 10
 """T of Algorithm A1"""
@@ -53,28 +52,54 @@ class SN:
         checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
 
     def estimate(self, banks: Banks) -> Bias:
-        """The bias, from T + 1 reads of the bank; the last one measures the row-marginal error."""
-        tau = settled(self.tau)
-        found = solve(banks.queries, banks, tau, self.iterations, self.tol)
-        return as_bias(found, tau, gallery=banks.queries.shape[1])
+        """The bias, from one read of the bank where its kernel can be kept, otherwise from one for each round."""
+        return solve(banks.queries, banks, settled(self.tau), self.iterations, self.tol)
 
     def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """tau (log b - LSE_u(s_uj / tau + log alpha_u)) of any targets: the last half-step, exact."""
         return last_half_step(banks, settled(self.tau), potentials)
 
 
-def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: float | None) -> Potentials:
-    """Sinkhorn potentials of the bank's rows and columns."""
+def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: float | None) -> Bias:
+    """The bias of the gallery from Sinkhorn potentials of the bank, whose first columns it is."""
+    journal = banks.journal
     a = query_marginal(banks)
-    return sinkhorn(
-        partial(sinkhorn_pass, bank, tau, row_mass=a),
-        partial(row_logsumexp, bank, tau),
-        tau=tau,
-        a=a,
-        b=target_marginal(banks, extra=bank.shape[1] - banks.queries.shape[1]),
-        iterations=iterations or (ITERATIONS if tol is None else MOST_ITERATIONS),
-        tol=tol,
-    )
+    passes = Passes(bank, tau, a, memory=banks.memory, journal=journal)
+
+    def note(state: Round) -> None:
+        if journal is not None:
+            journal.save(lambda: {"f": host(state.f), "columns": host(state.columns)} | passes.state(), state.done)
+
+    def run(start: Round | None) -> Potentials:
+        return sinkhorn(
+            passes.half_steps,
+            passes.row_error,
+            tau=tau,
+            a=like(a, bank.home, wide(bank.home)),
+            b=like(target_marginal(banks, extra=bank.shape[1] - gallery), bank.home, wide(bank.home)),
+            iterations=iterations or (ITERATIONS if tol is None else MOST_ITERATIONS),
+            tol=tol,
+            start=start,
+            finished=note,
+        )
+
+    gallery = banks.queries.shape[1]
+    found = run(_resumed(journal, passes, bank))
+    if passes.lost:
+        passes.use_logs()
+        found = run(None)
+    bias = as_bias(found, tau, gallery=gallery)
+    return replace(bias, error_bound=tau * passes.error, plan=str(passes.plan))
+
+
+def _resumed(journal: Journal | None, passes: Passes, bank: Bank) -> Round | None:
+    """The round that an earlier run finished, with its kernel made again."""
+    state = None if journal is None else journal.load()
+    if state is None:
+        return None
+    passes.restore(state)
+    done = int(state["rounds"][0])
+    return Round(done, like(state["f"], bank.home), like(state["columns"], bank.home))
 
 
 def as_bias(found: Potentials, tau: float, *, gallery: int) -> Bias:
@@ -82,8 +107,8 @@ def as_bias(found: Potentials, tau: float, *, gallery: int) -> Bias:
 
     The constant tau log n of a uniform target marginal moves into the potentials, where the last half-step finds it.
     """
-    values, offset = centred(found.g[:gallery])
-    potentials = found.f + tau * np.log(found.g.shape[0])
+    values, offset = centred(host(found.g[:gallery]).astype(np.float64))
+    potentials = host(found.f).astype(np.float64) + tau * np.log(found.g.shape[0])
     return Bias(values, offset, found.status, found.iterations, found.marginal_error, potentials)
 
 

@@ -1,0 +1,130 @@
+"""A long fit that can be interrupted: the last finished round is kept in a file until the fit is done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unhub.api.problem import Problem
+from unhub.api.progress import Progress
+from unhub.core.fingerprint import fingerprint, row_digests
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.io import replace_file
+from unhub.methods import Method, settings
+
+EVERY = 1.0
+"""seconds between two writings, and before the first: a fit that is done by then needs no file"""
+
+FREE = ("iterations", "tol", "strength")
+"""settings that may differ between the run that was interrupted and the one that goes on"""
+
+
+@dataclass
+class Rounds:
+    """Follows the rounds of one fit: tells how far it has come, and keeps the last one in ``path`` if there is one."""
+
+    work: str
+    rows: int
+    rounds: int
+    progress: Progress | None = None
+    path: Path | None = None
+    resume: bool = False
+    identity: str = ""
+    _read: int = 0
+    _finished: int = 0
+    _state: Callable[[], dict[str, FloatArray]] | None = field(default=None, repr=False)
+    _written: float = field(default_factory=time.monotonic, repr=False)
+
+    def advance(self, rows: int) -> None:
+        """So many more bank rows were read."""
+        if self.progress is None:
+            return
+        self._read = min(self._read + rows, self.rows * self.rounds)
+        this = min(self._finished + 1, self.rounds)
+        self.progress(f"{self.work}, round {this} of {self.rounds}", self._read, self.rows * self.rounds)
+
+    def load(self) -> dict[str, FloatArray] | None:
+        """The last finished round of an earlier run; None when there was none, or none is wanted."""
+        if not self.resume or self.path is None or not self.path.exists():
+            return None
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.path, "numpy") as file:
+                metadata = file.metadata() or {}
+                state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
+        except (OSError, SafetensorError) as error:
+            raise InputError(
+                f"{self.path} cannot be read as an interrupted fit ({error}); remove it, or fit without --resume."
+            ) from error
+        if metadata.get("identity") != self.identity:
+            raise InputError(
+                f"{self.path} is of another fit (other vectors, another method or other settings); remove it, or fit "
+                f"without resume (--resume)."
+            )
+        self._finished = int(state["rounds"][0])
+        self._read = self._finished * self.rows
+        return state
+
+    def save(self, state: Callable[[], dict[str, FloatArray]], rounds: int) -> None:
+        """A round is finished; it is written down unless the last one was a moment ago."""
+        self._finished, self._state = rounds, state
+        self._read = rounds * self.rows
+        if time.monotonic() - self._written >= EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Writes the last finished round, complete or not at all."""
+        if self.path is None or self._state is None:
+            return
+        from safetensors.numpy import save_file
+
+        parts = self._state() | {"rounds": np.array([self._finished], dtype=np.int64)}
+        whole = {name: np.ascontiguousarray(part) for name, part in parts.items()}
+        with replace_file(self.path) as file:
+            save_file(whole, file, metadata={"identity": self.identity})
+        self._written, self._state = time.monotonic(), None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """While this lasts an interruption leaves the file behind; the end takes it away."""
+        try:
+            yield
+        except BaseException:
+            if time.monotonic() - self._written >= EVERY or (self.path is not None and self.path.exists()):
+                self.write()
+            raise
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def identity(method: Method, problem: Problem) -> str:
+    """A short name for a fit: the method, its settings, and every number that goes into it."""
+    chosen = {name: value for name, value in settings(method).items() if name not in FREE}
+    whole = hashlib.sha256(json.dumps([method.name, chosen], sort_keys=True).encode())
+    for rows in (problem.targets, problem.query_bank, problem.target_bank, *problem.matrices):
+        whole.update(b"-" if rows is None or 0 in rows.shape else fingerprint(row_digests(rows)).encode())
+    for marginal in (problem.banks.query_weight, problem.banks.target_prior):
+        whole.update(b"-" if marginal is None else marginal.tobytes())
+    return whole.hexdigest()[:32]
+
+
+def checked_path(path: str | os.PathLike[str] | None, resume: bool) -> Path | None:
+    """Where an interrupted fit is kept; asking to resume needs such a place."""
+    if path is None:
+        if resume:
+            raise InputError("resume needs checkpoint=..., the file in which the interrupted fit was kept.")
+        return None
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise InputError(f"checkpoint: there is no folder {place.parent}; make it first.")
+    return place

@@ -1,0 +1,115 @@
+"""The k largest scores of every column, gathered block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhub.core.kernels import compiled, suits
+from unhub.core.threads import parts_for, share
+from unhub.foundation.types import FloatArray
+
+STEP = 64
+"""rows that compiled kernels gather before they look whether the pools are full"""
+
+ROOM = 3
+"""scores that a pool holds, in multiples of k: fuller pools mean fewer selections and more scores to select from"""
+
+LANES = 64
+"""columns in a part are a multiple of this, so that no two threads write to one line of the cache"""
+
+
+class ColumnTop:
+    """The k largest scores of each column seen so far, and the weights of their rows."""
+
+    def __init__(self, columns: int, k: int, *, compile: bool = False) -> None:
+        self._k = k
+        self._pools: _Pools | None = _Pools(columns, k) if compile else None
+        self._waiting: list[FloatArray] = []
+        self._weights: list[FloatArray] = []
+
+    def add(self, scores: FloatArray, weight: FloatArray | None = None) -> None:
+        """Takes in a block of rows (block, gallery) and the weights of its rows, if they have any.
+
+        Blocks gather until they are taller than what is kept, so that each score is looked at about twice, whatever
+        the block size.
+        """
+        if self._pools is not None and suits(scores):
+            self._pools.add(scores)
+            return
+        self._waiting.append(scores)
+        if weight is not None:
+            self._weights.append(np.broadcast_to(weight[:, None], scores.shape))
+        if sum(map(len, self._waiting)) >= 2 * self._k:
+            self._select()
+
+    def best(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and weights, best first: (k, gallery) twice, k clipped to the finite scores that every column has."""
+        if self._pools is not None and self._pools.used:
+            self._waiting.append(self._pools.best())
+        self._select()
+        order = np.argsort(-self._waiting[0], axis=0, kind="stable")
+        best = np.take_along_axis(self._waiting[0], order, axis=0).astype(np.float64)
+        weights = np.take_along_axis(self._weights[0], order, axis=0) if self._weights else np.ones_like(best)
+        finite = max(1, int(np.isfinite(best).all(axis=1).sum()))
+        return best[:finite], weights[:finite]
+
+    def _select(self) -> None:
+        """Keeps the k largest of each column, unordered, and the weights that go with them."""
+        stacked = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
+        weights = np.concatenate(self._weights) if self._weights else None
+        surplus = len(stacked) - self._k
+        if surplus > 0 and weights is None:
+            stacked = np.partition(stacked, surplus, axis=0)[surplus:]
+        elif surplus > 0 and weights is not None:
+            places = np.argpartition(stacked, surplus, axis=0)[surplus:]
+            stacked, weights = np.take_along_axis(stacked, places, axis=0), np.take_along_axis(weights, places, axis=0)
+        self._waiting = [stacked]
+        self._weights = [] if weights is None else [weights]
+
+
+class _Pools:
+    """A pool for each column: scores above its edge go in; a full pool keeps its k largest, and the edge rises."""
+
+    def __init__(self, columns: int, k: int) -> None:
+        self._k = k
+        self._kernels: Any = compiled()
+        self._pool = np.full((columns, ROOM * k + STEP), -np.inf, dtype=np.float32)
+        self._count = np.zeros(columns, dtype=np.int64)
+        self._edge = np.full(columns, -np.inf, dtype=np.float32)
+        self._parts = parts_for(1, 1 << 20)
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was added."""
+        return bool(self._count.any())
+
+    def add(self, scores: FloatArray) -> None:
+        """Takes in a block; threads have columns of their own."""
+
+        def work(part: int, left: int, right: int) -> None:
+            mine = slice(left, right)
+            for start in range(0, scores.shape[0], STEP):
+                rows = scores[start : start + STEP]
+                self._kernels.gather_columns(rows, left, right, self._edge, self._count, self._pool)
+                if self._count[mine].max(initial=0) + STEP > self._pool.shape[1]:
+                    self._empty(mine)
+
+        share(scores.shape[1], work, parts=self._parts, step=LANES)
+
+    def best(self) -> FloatArray:
+        """(k, gallery), unordered; minus infinity where a column has fewer."""
+        self._empty(slice(None))
+        return np.ascontiguousarray(self._pool[:, : self._k].T)
+
+    def _empty(self, mine: slice) -> None:
+        """Keeps the k largest of these columns' pools."""
+        pool, count = self._pool[mine], self._count[mine]
+        width = max(self._k, int(count.max(initial=0)))
+        held = pool[:, :width]
+        held[np.arange(width) >= count[:, None]] = -np.inf
+        held.partition(width - self._k, axis=1)
+        pool[:, : self._k] = held[:, width - self._k :].copy()
+        self._edge[mine] = pool[:, : self._k].min(axis=1)
+        count.fill(self._k)

@@ -1,0 +1,279 @@
+"""Sinkhorn's passes over a bank: one read of the scores gives both half-steps of a round, within a bound on memory.
+
+The kernel K of `unhub.core.balance` is made around a reference p. Potentials g of the columns scale it by
+v_j = exp((g_j - p_j) / tau), and the answer is
+
+    f_u = tau log(a_u / z_u) - top_u,    columns_j = tau log sum_u exp((s_uj + f_u) / tau) = tau log mass_j - p_j.
+
+A kernel that is kept serves every later round at the speed of memory; one that is not is made again around p = g. What
+gets lost on the way, because a number is rounded or too small to be kept, is bounded and added up in ``error``. Where
+the bound would be too wide the pass is made again in the log domain, where nothing is too small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhub.banks.bank import Bank, Journal
+from unhub.banks.sampled import slices
+from unhub.banks.spread import spread
+from unhub.core.arrays import host, is_numpy, like, namespace, wide
+from unhub.core.balance import Balance
+from unhub.core.kernels import compiled_for
+from unhub.core.logsumexp import LARGE_TAU, ColumnSums, log
+from unhub.core.plan import plan
+from unhub.foundation.types import FloatArray
+
+PROBED = 2048
+"""rows that the marginal error is measured on when scores are not kept"""
+
+SAMPLED, SAMPLE_ROUNDS = 2048, 3
+"""rows and rounds from which a 16-bit kernel takes its reference"""
+
+SMALLEST = {8: 2.0**-1022, 4: 2.0**-126, 2: 2.0**-31}
+"""the smallest number of a kernel, by the bytes that it is kept in"""
+
+ROUNDING = {8: 2.0**-53, 4: 2.0**-24, 2: 2.0**-12}
+"""the relative error of a number of a kernel, by the bytes that it is kept in"""
+
+WORST_LOSS = {8: 1e-6, 4: 1e-6, 2: 2.0**-12}
+"""the share of a sum that may be lost because its terms were too small to be kept"""
+
+RENEWALS = 2
+"""how often a kernel is made anew, around the potentials of the day, before the log domain takes over"""
+
+
+class Passes:
+    """Both half-steps of every round; ``plan`` says what is kept, ``error`` how much was lost, in units of tau."""
+
+    def __init__(
+        self, bank: Bank, tau: float, row_mass: FloatArray, *, memory: int, journal: Journal | None = None
+    ) -> None:
+        rows, columns = bank.shape
+        largest = spread(bank).largest
+        self._bank, self._tau, self._journal, self._a = bank, tau, journal, like(row_mass, bank.home)
+        xp = namespace(bank.home)
+        fine = tau > LARGE_TAU * largest or bank.read(0, 1).dtype == xp.float64
+        self._type = wide(bank.home) if fine else xp.float32
+        self._compile = is_numpy(bank.home) and not fine and compiled_for(bank.shape)
+        self.plan = plan(rows, columns, memory, compiled=self._compile, number_bytes=8 if fine else 4)
+        self._balance = Balance(columns, tau, compile=self._compile, memory=memory // 16)
+        self._share = like(row_mass * rows, bank.home, self._type)
+        self._grain = 2.0**-22 * (largest / tau + max(rows, columns) ** 0.5)
+        self._reference: Any = None
+        self._kept: Any = None
+        self._top: Any = None
+        self._filled = 0
+        self._scratch: Any = None
+        self._renewals = 0
+        self._in_logs = False
+        self._loss: Any = None
+        self.error = 0.0
+
+    # -- what the solver calls
+
+    def half_steps(self, g: Any) -> tuple[Any, Any]:
+        """Row potentials f (bank,) that answer g, and the columns' tau log sum_u exp((s_uj + f_u) / tau).
+
+        g moves by a constant without changing the plan; it is centred before float32 scores see it, so that no digits
+        are spent on the constant.
+        """
+        level = namespace(g).mean(g)
+        f, columns = self._logs(g - level) if self._in_logs else self._scaled(g - level)
+        return f - level, columns - level
+
+    def row_error(self, f: Any, g: Any) -> float:
+        """sum_u |row sum of the plan - a_u|; from evenly spaced rows when most scores would have to be read again."""
+        rows = self.plan.rows
+        taken = slices(rows, rows if self._filled == rows else PROBED)
+        level = namespace(g).mean(g)
+        shift = missing = 0.0
+        for start in taken.starts.tolist():
+            for low, high in self._steps(start, start + taken.height):
+                exact = self._tau * log(self._a[low:high]) - self._row_sums(low, high, g - level) - level
+                gap = namespace(f).expm1((f[low:high] - exact) / self._tau)
+                shift = shift + self._a[low:high] @ abs(gap)
+                missing = missing + self._a[low:high].sum()
+        return float(shift / missing)
+
+    @property
+    def lost(self) -> bool:
+        """Whether a device, which is not asked on the way, lost more than may be lost."""
+        return self._loss is not None and float(self._loss) > WORST_LOSS[self.plan.number_bytes]
+
+    def use_logs(self) -> None:
+        """From here on nothing is too small; for a start all over."""
+        self._forget()
+        self._in_logs, self._loss, self.error = True, None, 0.0
+
+    def state(self) -> dict[str, FloatArray]:
+        """What a later run needs to go on with the same kernel."""
+        state = {"in_logs": np.array([float(self._in_logs)]), "error": np.array([self.error])}
+        return state if self._reference is None else state | {"reference": host(self._reference)}
+
+    def restore(self, state: dict[str, FloatArray]) -> None:
+        """Goes on where ``state`` was taken: the same kernel is made again."""
+        self._in_logs = bool(state["in_logs"][0])
+        if "reference" in state and self.plan.kept_rows and not self._in_logs:
+            self._reference = like(state["reference"], self._bank.home)
+            self._pass(self._reference, self._reference)
+        self.error = float(state["error"][0])
+
+    # -- in the domain of the kernel
+
+    def _scaled(self, g: Any) -> tuple[Any, Any]:
+        if self.plan.kept_rows and self._reference is None:
+            self._reference = self._sampled() if self.plan.number_bytes == 2 else g
+        p = self._reference if self.plan.kept_rows else g
+        f, columns, loss = self._pass(g, p)
+        if not is_numpy(g):
+            self._loss = loss if self._loss is None else namespace(g).maximum(self._loss, loss)
+        elif loss > WORST_LOSS[self.plan.number_bytes]:
+            return self._again(g, p)
+        else:
+            self.error += float(loss)
+        rounding = 2 * ROUNDING[self.plan.number_bytes] if self._filled else 0.0
+        self.error += 2 * self._grain + rounding
+        return f, columns
+
+    def _again(self, g: Any, p: Any) -> tuple[Any, Any]:
+        """The pass with the kernel made anew around g, or in the log domain when that has not helped."""
+        if p is g or self._renewals == RENEWALS:
+            self.use_logs()
+            return self._logs(g)
+        self._forget()
+        self._reference = g
+        self._renewals += 1
+        return self._scaled(g)
+
+    def _pass(self, g: Any, p: Any) -> tuple[Any, Any, Any]:
+        """f, columns, and the share of a sum that may have been lost."""
+        xp, tau = namespace(g), self._tau
+        rows, columns = self.plan.rows, self.plan.columns
+        ahead = xp.max(g - p)
+        v = self._typed(xp.exp((g - p - ahead) / tau))
+        near = self._typed(p)
+        z = xp.empty_like(self._share)
+        top = xp.empty_like(self._share)
+        mass = xp.zeros_like(g)
+        for low, high in self._steps(0, rows):
+            a = self._share[low:high]
+            if high <= self._filled:
+                z[low:high], part = self._balance.from_kernel(self._kept[low:high], v, a)
+                top[low:high] = self._top[low:high]
+            else:
+                scores, kept = self._read(low, high)
+                z[low:high], part, top[low:high] = self._balance.from_scores(scores, near, v, a, kept)
+                if kept is not None:
+                    self._top[low:high] = top[low:high]
+                    self._filled = high
+            mass += part
+            self._tell(high - low)
+        smallest = SMALLEST[self.plan.number_bytes]
+        loss = smallest * (columns / xp.min(z) + xp.sum(self._share / z) / xp.min(mass))
+        f = tau * (log(self._a) - log(_wide(z))) - _wide(top) - ahead
+        return f, tau * (log(mass) - float(np.log(rows))) - p - ahead, loss
+
+    def _read(self, low: int, high: int) -> tuple[Any, Any]:
+        """Scores of a block, and where its kernel is to be kept: in the same memory if that can be."""
+        keep = high <= self.plan.kept_rows
+        if keep and self._kept is None:
+            self._kept = self._room(self.plan.kept_rows)
+            self._top = namespace(self._share).empty_like(self._share)
+        kept = self._kept[low:high] if keep else None
+        place = kept if keep and self._type == np.float32 and self.plan.number_bytes == 4 else self._place(high - low)
+        return self._typed(self._bank.read(low, high, place)), kept
+
+    def _room(self, rows: int) -> Any:
+        shape = rows, self.plan.columns
+        if self.plan.number_bytes == 2:
+            return np.empty(shape, dtype=np.uint16)
+        xp = namespace(self._share)
+        return np.empty(shape, self._type) if xp is np else xp.empty(shape, dtype=self._type, device=self._share.device)
+
+    def _sampled(self) -> Any:
+        """Column potentials after a few rounds on a sample of the rows: near enough to the last ones."""
+        taken = slices(self.plan.rows, SAMPLED)
+        height = self.plan.block_rows
+        g = np.zeros(self.plan.columns)
+        ones = np.ones(height, dtype=np.float32)
+        unscaled = np.ones(self.plan.columns, dtype=np.float32)
+        for _ in range(SAMPLE_ROUNDS):
+            mass = np.zeros(self.plan.columns)
+            for start in taken.starts.tolist():
+                for low in range(start, start + taken.height, height):
+                    high = min(low + height, start + taken.height)
+                    scores = self._bank.read(low, high, self._place(high - low))
+                    mass += self._balance.from_scores(scores, self._typed(g), unscaled, ones[: high - low])[1]
+            g = g - self._tau * np.log(np.maximum(mass, 1e-30))
+            g -= g.mean()
+        return g
+
+    # -- in the log domain
+
+    def _logs(self, g: Any) -> tuple[Any, Any]:
+        near = self._typed(g)
+        f = namespace(g).empty_like(self._a)
+        sums = ColumnSums(self.plan.columns, self._tau, compile=self._compile)
+        for low, high in self._steps(0, self.plan.rows):
+            scores = self._scores(low, high)
+            f[low:high] = self._tau * log(self._a[low:high]) - self._balance.row_sums(scores, near)
+            sums.add(scores, f[low:high])
+            self._tell(high - low)
+        self.error += 2 * self._grain
+        return f, sums.total()
+
+    def _scores(self, low: int, high: int) -> Any:
+        """Scores of a block, kept where the plan has room for them."""
+        if self._in_logs and high <= self._filled:
+            return self._kept[low:high]
+        if not self._in_logs or self.plan.number_bytes == 2 or low != self._filled or high > self.plan.kept_rows:
+            return self._typed(self._bank.read(low, high, self._place(high - low)))
+        scores, kept = self._read(low, high)
+        if scores is not kept:
+            kept[...] = scores
+        self._filled = high
+        return kept
+
+    # -- small matters
+
+    def _row_sums(self, low: int, high: int, g: Any) -> Any:
+        """tau log sum_j exp((s_uj + g_j) / tau) of some rows."""
+        if self._in_logs or high > self._filled:
+            return self._balance.row_sums(self._scores(low, high), self._typed(g))
+        xp = namespace(g)
+        ahead = xp.max(g - self._reference)
+        v = self._typed(xp.exp((g - self._reference - ahead) / self._tau))
+        z = self._balance.from_kernel(self._kept[low:high], v, self._share[low:high])[0]
+        return self._tau * log(_wide(z)) + _wide(self._top[low:high]) + ahead
+
+    def _steps(self, low: int, high: int) -> list[tuple[int, int]]:
+        height = self.plan.block_rows
+        return [(start, min(start + height, high)) for start in range(low, high, height)]
+
+    def _typed(self, x: Any) -> Any:
+        return x.astype(self._type, copy=False) if is_numpy(x) else namespace(x).astype(x, self._type, copy=False)
+
+    def _place(self, rows: int) -> FloatArray | None:
+        """Scratch for the scores of a block, the same memory every time."""
+        if not is_numpy(self._share):
+            return None
+        if self._scratch is None:
+            self._scratch = np.empty((self.plan.block_rows, self.plan.columns), dtype=np.float32)
+        scratch: FloatArray = self._scratch[:rows]
+        return scratch
+
+    def _forget(self) -> None:
+        """Lets go of what was kept."""
+        self._kept = self._top = self._reference = None
+        self._filled = 0
+
+    def _tell(self, rows: int) -> None:
+        if self._journal is not None:
+            self._journal.advance(rows)
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.float64, copy=False) if is_numpy(x) else namespace(x).astype(x, wide(x), copy=False)

@@ -1,0 +1,290 @@
+"""Compiled block kernels: what NumPy would do in several passes over a block, done in one while a row is in cache.
+
+All work on float32 rows that lie one after the other. They hold no lock, so that several threads may run them on
+different rows, and they are compiled once and kept on disk. `unhub.core.kernels` decides when they are worth loading.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+_FLAGS = {"reassoc", "nnan", "nsz", "arcp", "contract"}
+"""what the compiler may assume of floating point; infinities stay infinities, since a masked score is one"""
+
+_FLOOR = np.float32(-126.0)
+"""the smallest power of two that a normal float32 has"""
+
+_LOWEST = np.float32(-3e38)
+"""a row whose largest score is not above this is masked altogether"""
+
+_POWER = tuple(np.float32(c) for c in (0.99999993, 0.69315307, 0.24015362, 0.05582632, 0.00898934, 0.00187758))
+"""2^x on [0, 1), to 1e-7: fitted so that the relative error is the same at all its extremes"""
+
+HALF_SHIFT = 12
+"""bits of a float32 that are dropped to keep it in 16: no sign, 5 bits of exponent, 11 of fraction"""
+
+HALF_BASE = np.int32((127 - 31) << 23)
+"""float32 bits of 2^-31, below which a 16-bit kernel holds zero"""
+
+
+def _intrinsic(function: Any) -> Any:
+    """An operation written in the compiler's own terms."""
+    return intrinsic(function)
+
+
+def _compiled(function: Any) -> Any:
+    """The function compiled on its first call, from disk if it was compiled before."""
+    try:
+        return njit(nogil=True, fastmath=_FLAGS, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # no folder to keep it in
+        return njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
+
+
+@_intrinsic
+def _float_of(context: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+@_intrinsic
+def _bits_of(context: Any, number: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), generate
+
+
+@_intrinsic
+def _larger(context: Any, left: Any, right: Any) -> Any:
+    """The larger of two numbers, in a form that the compiler can vectorise."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        above = builder.fcmp_ordered(">", *arguments, flags=["nnan", "nsz"])
+        return builder.select(above, *arguments, flags=["nnan", "nsz"])
+
+    return types.float32(types.float32, types.float32), generate
+
+
+@_compiled
+def _exp2(x: Any) -> Any:
+    """2^x for x up to 127; 2^-126 for anything smaller."""
+    x = _larger(x, _FLOOR)
+    whole = np.floor(x)
+    part = x - whole
+    power = _POWER[5]
+    power = power * part + _POWER[4]
+    power = power * part + _POWER[3]
+    power = power * part + _POWER[2]
+    power = power * part + _POWER[1]
+    power = power * part + _POWER[0]
+    return _float_of(_bits_of(power) + (np.int32(whole) << np.int32(23)))
+
+
+@_compiled
+def _largest(scores: Any, p: Any) -> Any:
+    top = _LOWEST
+    for j in range(scores.shape[0]):
+        top = _larger(scores[j] + p[j], top)
+    return top
+
+
+@_compiled
+def _exponentials(scores: Any, p: Any, top: Any, scale: Any, out: Any) -> None:
+    """out_j = 2^((s_j + p_j - top) scale); zero throughout for a masked row."""
+    if top <= _LOWEST:
+        for j in range(scores.shape[0]):
+            out[j] = np.float32(0)
+    else:
+        for j in range(scores.shape[0]):
+            out[j] = _exp2((scores[j] + p[j] - top) * scale)
+
+
+@_compiled
+def _dot(row: Any, v: Any) -> Any:
+    total = np.float32(0)
+    for j in range(row.shape[0]):
+        total += row[j] * v[j]
+    return total
+
+
+@_compiled
+def _balance(row: Any, v: Any, a: Any, mass: Any) -> Any:
+    """The row's sum with the columns scaled by v; the row, scaled to the sum a, is added to the mass."""
+    z = _dot(row, v)
+    if z > 0:
+        share = a / z
+        for j in range(row.shape[0]):
+            mass[j] += share * row[j]
+    return z
+
+
+@_compiled
+def pass_scores(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any) -> None:
+    """Both half-steps of a block of rows; `row` is scratch of one row."""
+    for u in range(scores.shape[0]):
+        top[u] = _largest(scores[u], p)
+        _exponentials(scores[u], p, top[u], scale, row)
+        z[u] = _balance(row, v, a[u], mass)
+
+
+@_compiled
+def keep_floats(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, out: Any) -> None:
+    """As pass_scores, with the kernel kept as float32; `out` may be the scores themselves."""
+    for u in range(scores.shape[0]):
+        top[u] = _largest(scores[u], p)
+        _exponentials(scores[u], p, top[u], scale, out[u])
+        z[u] = _balance(out[u], v, a[u], mass)
+
+
+@_compiled
+def keep_halves(
+    scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any, out: Any
+) -> None:
+    """As pass_scores, with the kernel kept in 16 bits."""
+    for u in range(scores.shape[0]):
+        top[u] = _largest(scores[u], p)
+        _exponentials(scores[u], p, top[u], scale, row)
+        z[u] = _balance(row, v, a[u], mass)
+        kept = out[u]
+        for j in range(row.shape[0]):
+            bits = _bits_of(row[j]) - HALF_BASE + np.int32(1 << (HALF_SHIFT - 1))
+            kept[j] = np.uint16(max(bits, np.int32(0)) >> np.int32(HALF_SHIFT))
+
+
+@_compiled
+def pass_halves(kernel: Any, v: Any, a: Any, z: Any, mass: Any, row: Any) -> None:
+    """Both half-steps from a kernel kept in 16 bits."""
+    for u in range(kernel.shape[0]):
+        kept = kernel[u]
+        for j in range(row.shape[0]):
+            bits = np.int32(kept[j])
+            number = _float_of((bits << np.int32(HALF_SHIFT)) + HALF_BASE)
+            row[j] = number if bits > 0 else np.float32(0)
+        z[u] = _balance(row, v, a[u], mass)
+
+
+@_compiled
+def row_sums(scores: Any, p: Any, scale: Any, top: Any, z: Any, row: Any) -> None:
+    """Largest s_uj + p_j of each row, and the sum of 2^((s_uj + p_j - top_u) scale)."""
+    for u in range(scores.shape[0]):
+        top[u] = _largest(scores[u], p)
+        _exponentials(scores[u], p, top[u], scale, row)
+        total = np.float32(0)
+        for j in range(row.shape[0]):
+            total += row[j]
+        z[u] = total
+
+
+@_compiled
+def column_sums(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
+    """Adds 2^((s_uj + f_u - shift_j) scale) of every row to the sums; the shift follows the largest term seen.
+
+    `top` is scratch of one row.
+    """
+    for j in range(top.shape[0]):
+        top[j] = shift[j]
+    for u in range(scores.shape[0]):
+        row = scores[u]
+        potential = f[u]
+        for j in range(row.shape[0]):
+            top[j] = _larger(row[j] + potential, top[j])
+    for j in range(top.shape[0]):
+        sums[j] *= _exp2((shift[j] - top[j]) * scale)
+        shift[j] = top[j]
+    for u in range(scores.shape[0]):
+        row = scores[u]
+        potential = f[u]
+        for j in range(row.shape[0]):
+            sums[j] += _exp2((row[j] + potential - shift[j]) * scale)
+
+
+_LANES = 8
+"""float32 numbers that one instruction compares"""
+
+_CHUNK = 64
+"""scores of a row that are compared with the k-th best at once"""
+
+
+@_compiled
+def top_rows(scores: Any, bias: Any, values: Any, columns: Any) -> None:
+    """The k largest s_uj + bias_j of each row, best first, equal ones by column; values and columns are (rows, k)."""
+    n, k = scores.shape[1], values.shape[1]
+    for u in range(scores.shape[0]):
+        row, best, where = scores[u], values[u], columns[u]
+        found = 0
+        for left in range(0, n, _CHUNK):
+            right = min(left + _CHUNK, n)
+            if found == k and _largest(row[left:right], bias[left:right]) <= best[k - 1]:
+                continue
+            for j in range(left, right):
+                score = row[j] + bias[j]
+                if found == k and score <= best[k - 1]:
+                    continue
+                place = found if found < k else k - 1
+                found = min(found + 1, k)
+                while place > 0 and best[place - 1] < score:
+                    best[place] = best[place - 1]
+                    where[place] = where[place - 1]
+                    place -= 1
+                best[place] = score
+                where[place] = j
+
+
+@_intrinsic
+def _lanes_above(context: Any, row: Any, edge: Any, start: Any) -> Any:
+    """Eight bits: which of row[start..start + 8] are above the edge at the same place."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes = ir.VectorType(ir.FloatType(), _LANES)
+
+        def load(kind: Any, array: Any) -> Any:
+            data = context.make_array(kind)(context, builder, array).data
+            place = builder.bitcast(builder.gep(data, [arguments[2]]), lanes.as_pointer())
+            return builder.load(place, align=4, typ=lanes)
+
+        above = builder.fcmp_ordered(">", load(row, arguments[0]), load(edge, arguments[1]))
+        return builder.zext(builder.bitcast(above, ir.IntType(_LANES)), ir.IntType(64))
+
+    return types.int64(row, edge, types.intp), generate
+
+
+@_compiled
+def _lowest_bit(bits: Any) -> Any:
+    """The place of the lowest of eight bits, one of which is set."""
+    place = 0
+    if bits & 15 == 0:
+        bits >>= 4
+        place += 4
+    if bits & 3 == 0:
+        bits >>= 2
+        place += 2
+    return place + 1 - (bits & 1)
+
+
+@_compiled
+def gather_columns(scores: Any, left: Any, right: Any, edge: Any, count: Any, pool: Any) -> None:
+    """Adds every score above the edge of its column to the column's pool; columns left..right, pool (columns, room).
+
+    The caller sees to it that no pool runs over: there is room for as many more as the block has rows.
+    """
+    even = left + (right - left) // _LANES * _LANES
+    for u in range(scores.shape[0]):
+        row = scores[u]
+        for start in range(left, even, _LANES):
+            bits = _lanes_above(row, edge, start)
+            while bits != 0:
+                j = start + _lowest_bit(bits)
+                pool[j, count[j]] = row[j]
+                count[j] += 1
+                bits &= bits - 1
+        for j in range(even, right):
+            if row[j] > edge[j]:
+                pool[j, count[j]] = row[j]
+                count[j] += 1

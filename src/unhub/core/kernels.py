@@ -1,0 +1,38 @@
+"""Block kernels, chosen by size: compiled ones for large problems, plain array formulas for all others.
+
+Loading the compiled kernels takes about half a second, once in a process; a problem of a thousand by a thousand is
+done long before that. A problem's size alone decides, so that the same call always takes the same way.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from unhub.core.arrays import is_numpy
+
+WORTH_COMPILING = 1 << 24
+"""scores in a problem from which on the compiled kernels save more than they cost"""
+
+
+def compiled_for(shape: tuple[int, int]) -> bool:
+    """Whether a problem of so many rows and columns is worth the compiled kernels, and they can be had."""
+    return shape[0] * shape[1] >= WORTH_COMPILING and compiled() is not None
+
+
+def suits(scores: Any) -> bool:
+    """Whether compiled kernels can read this block: float32 in memory, row after row."""
+    return is_numpy(scores) and scores.dtype == np.float32 and bool(scores.flags.c_contiguous)
+
+
+@cache
+def compiled() -> ModuleType | None:
+    """The compiled kernels; None where numba is not installed or does not know this interpreter."""
+    try:
+        from unhub.core import compiled as module
+    except ImportError:
+        return None
+    return module

@@ -1,0 +1,88 @@
+"""How Sinkhorn reads a bank within a bound on memory: what is kept between rounds, and what is computed again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from unhub.core.blocks import LARGEST_SLAB, block_rows, slab_rows
+
+Kind = Literal["cached", "cached in 16 bits", "partly cached", "streamed"]
+
+WORTH_KEEPING = 0.25
+"""share of the rows below which keeping them saves less than a taller block does"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is kept of a matrix (rows, columns) of scores, and how many rows are at work at once.
+
+    cached: the scores are computed once, the kernel stays in memory as float32, and a round is one pass over it.
+    cached in 16 bits: the same with half the memory; the error that this adds is bounded and reported.
+    partly cached: as many rows as fit are kept, the others are computed again in each round.
+    streamed: nothing is kept, each round computes the scores again.
+    """
+
+    kind: Kind
+    rows: int
+    columns: int
+    kept_rows: int
+    block_rows: int
+    number_bytes: int = 4
+
+    @property
+    def kept_bytes(self) -> int:
+        """memory for the kernel between rounds"""
+        return self.kept_rows * self.columns * self.number_bytes
+
+    @property
+    def block_bytes(self) -> int:
+        """memory for the scores at work; a kernel that is kept as float32 is made in its place"""
+        return 0 if self.kind == "cached" else self.block_rows * self.columns * 4
+
+    def products(self, rounds: int) -> float:
+        """Matrix products of the whole shape that so many rounds compute."""
+        return 1 + (rounds - 1) * (1 - self.kept_rows / max(1, self.rows))
+
+    def __str__(self) -> str:
+        kept, block = in_words(self.kept_bytes), in_words(self.block_bytes)
+        if self.kind == "cached":
+            return f"cached: scores are computed once and the kernel is kept, {kept}"
+        if self.kind == "cached in 16 bits":
+            return f"cached in 16 bits: scores are computed once and the kernel is kept, {kept}"
+        if self.kind == "partly cached":
+            share = self.kept_rows / self.rows
+            return f"partly cached: {share:.0%} of the kernel is kept, {kept}, the rest is computed again in each round"
+        return f"streamed: scores are computed again in each round, {block} at a time"
+
+
+def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: int = 4) -> Plan:
+    """The fastest plan within a memory.
+
+    compiled: blocks are read by compiled kernels, which need no temporaries and can keep a kernel in 16 bits.
+    """
+    slab = min(memory // 4, LARGEST_SLAB * 4)
+    height = slab_rows if compiled else block_rows
+    whole = rows * columns * number_bytes
+    if whole <= memory - slab:
+        return Plan("cached", rows, columns, rows, min(rows, height(columns, slab)), number_bytes)
+    if compiled and rows * columns * 2 <= memory - slab:
+        return Plan("cached in 16 bits", rows, columns, rows, min(rows, height(columns, slab)), 2)
+    kept = (memory - slab) // (columns * number_bytes)
+    if kept >= WORTH_KEEPING * rows:
+        at_once = min(rows, height(columns, slab))
+        return Plan("partly cached", rows, columns, kept // at_once * at_once, at_once, number_bytes)
+    return Plan("streamed", rows, columns, 0, min(rows, height(columns, memory * 3 // 4)), number_bytes)
+
+
+def in_words(number: float) -> str:
+    """Bytes as people say them.
+
+    >>> in_words(800_000_000), in_words(12)
+    ('800 MB', '12 bytes')
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB" if number < 1000 else f"{number / 1000:.1f} TB"

@@ -1,0 +1,49 @@
+"""Work on parts of a range, on as many threads as there are processors for this process.
+
+The threads are unhub's own: no setting of NumPy's, BLAS's or anybody else's is touched. OMP_NUM_THREADS, which most
+numerical libraries obey, is obeyed here too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+PARTS = 2
+"""parts for each thread: a thread that the system holds up leaves a part for the others"""
+
+
+def available() -> int:
+    """How many threads to use: one for each processor that this process may run on, OMP_NUM_THREADS at the most."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(processors, int(wish)) if wish.isdigit() and int(wish) > 0 else processors
+
+
+def parts_for(part_bytes: int, memory: int) -> int:
+    """Into how many parts to divide work whose every part holds so many bytes of its own, within a memory."""
+    threads = available()
+    return 1 if threads == 1 else max(1, min(threads * PARTS, memory // max(1, part_bytes)))
+
+
+def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step: int = 1) -> None:
+    """Calls work(part, start, stop) for each part of 0..size; parts are multiples of ``step`` but for the last.
+
+    Which rows belong to which part depends on the numbers alone and not on time, so that sums which are kept for each
+    part come out the same in every run.
+    """
+    height = max(step, -(-size // (parts * step)) * step)
+    ranges = [(part, start, min(start + height, size)) for part, start in enumerate(range(0, size, height))]
+    if len(ranges) < 2:
+        work(0, 0, size)
+        return
+    for done in [_pool(os.getpid(), available()).submit(work, *each) for each in ranges]:
+        done.result()
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work; a forked process makes its own."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="unhub")
