@@ -10,56 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from importing import imports
+from measuring import best_of
+from peers import pot_float64
+from plain import inverted_softmax
+from problems import ROUNDS, TAU, Problem, unit_rows
 
 import unhub
-
-TAU, ROUNDS = 0.01, 10
-
-
-def best_of(runs: int, work: Callable[[], object]) -> float:
-    """Seconds of the fastest run."""
-    times = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
-def unit_rows(rng: np.random.Generator, rows: int, dim: int) -> np.ndarray:
-    x = rng.standard_normal((rows, dim)).astype(np.float32)
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
-def numpy_is(bank: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Inverted softmax as everybody writes it."""
-    x = bank @ targets.T / TAU
-    top = x.max(axis=0)
-    return -TAU * (top + np.log(np.exp(x - top).sum(axis=0)))
-
-
-def pot_sn(bank: np.ndarray, targets: np.ndarray) -> object:
-    """Sinkhorn from POT, on the full cost matrix, the way the paper's authors run it."""
-    import ot
-
-    cost = 1.0 - (bank @ targets.T).astype(np.float64)
-    m, n = cost.shape
-    return ot.sinkhorn(
-        np.full(m, 1 / m), np.full(n, 1 / n), cost, TAU, numItermax=ROUNDS, stopThr=0, warn=False, log=True
-    )
-
-
-def import_seconds(statement: str) -> float:
-    """Seconds of a fresh interpreter that runs one statement."""
-    return best_of(5, lambda: subprocess.run([sys.executable, "-c", statement], check=True))
 
 
 def main() -> None:
@@ -75,8 +36,8 @@ def main() -> None:
 
     gemm = best_of(5, lambda: B @ T.T)
     rows: dict[str, float] = {"one matrix product": gemm}
-    rows["plain NumPy is"] = best_of(3, lambda: numpy_is(B, T))
-    rows["POT sn, float64"] = best_of(2, lambda: pot_sn(B, T))
+    rows["plain NumPy is"] = best_of(3, lambda: inverted_softmax(B, T))
+    rows["POT sn, float64"] = best_of(2, pot_float64(Problem(B, T, Bt, Q, Bt)))
     for name in unhub.ADDITIVE:
         rows[f"unhub fit {name}"] = best_of(
             3, lambda name=name: unhub.fit(name, targets=T, query_bank=B, target_bank=Bt)
@@ -95,10 +56,11 @@ def main() -> None:
     for name, seconds in rows.items():
         print(f"{name:40}{seconds:10.3f}{seconds / gemm:16.1f}")
 
-    numpy_alone, with_unhub = import_seconds("import numpy"), import_seconds("import unhub; unhub.fit; unhub.evaluate")
-    print(f"\nimport unhub and its façades: {with_unhub - numpy_alone:+.3f} s above import numpy ({numpy_alone:.3f} s)")
+    imported = imports(5)
+    above, alone = imported["facades_above"], imported["numpy"]
+    print(f"\nimport unhub and its façades: {above:+.3f} s above import numpy ({alone:.3f} s)")
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    result = {"shape": [queries, gallery, dim], "seconds": rows, "import_above_numpy": with_unhub - numpy_alone}
+    result = {"shape": [queries, gallery, dim], "seconds": rows, "import_above_numpy": above}
     options.output.write_text(json.dumps(result, indent=2))
 
 

@@ -27,7 +27,7 @@ from unhub.core.plan import plan
 from unhub.foundation.types import FloatArray
 
 PROBED = 2048
-"""rows that the marginal error is measured on when scores are not kept"""
+"""rows that the marginal error is measured on at least, if there are so many; a quarter of them where that is cheap"""
 
 SAMPLED, SAMPLE_ROUNDS = 2048, 3
 """rows and rounds from which a 16-bit kernel takes its reference"""
@@ -85,9 +85,9 @@ class Passes:
         return f - level, columns - level
 
     def row_error(self, f: Any, g: Any) -> float:
-        """sum_u |row sum of the plan - a_u|; from evenly spaced rows when most scores would have to be read again."""
+        """sum_u |row sum of the plan - a_u|, from evenly spaced rows when there are many."""
         rows = self.plan.rows
-        taken = slices(rows, rows if self._filled == rows else PROBED)
+        taken = slices(rows, max(PROBED, rows // 4) if self._filled == rows else PROBED)
         level = namespace(g).mean(g)
         shift = missing = 0.0
         for start in taken.starts.tolist():

@@ -57,21 +57,24 @@ class Balance:
             elif kept.dtype == np.uint16:
                 self._kernels.keep_halves(scores[rows], *given, *found, self._row[part], kept[rows])
             else:
-                self._kernels.keep_floats(scores[rows], *given, *found, kept[rows])
+                self._kernels.keep_floats(scores[rows], *given, *found, self._row[part], kept[rows])
 
         return z, self._summed(len(scores), work), top
 
     def from_kernel(self, kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
         """z (block,) and mass (gallery,) of a kernel that was kept."""
-        if is_numpy(kernel) and kernel.dtype == np.uint16:
-            z = np.empty(len(kernel), dtype=np.float32)
+        if self._kernels is None:
+            return _products(kernel, v, a)
+        z = np.empty(len(kernel), dtype=np.float32)
 
-            def work(part: int, start: int, stop: int) -> None:
-                rows = slice(start, stop)
+        def work(part: int, start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            if kernel.dtype == np.uint16:
                 self._kernels.pass_halves(kernel[rows], v, a[rows], z[rows], self._mass[part], self._row[part])
+            else:
+                self._kernels.pass_floats(kernel[rows], v, a[rows], z[rows], self._mass[part])
 
-            return z, self._summed(len(kernel), work)
-        return _products(kernel, v, a)
+        return z, self._summed(len(kernel), work)
 
     def row_sums(self, scores: Any, g: Any) -> Any:
         """tau * log sum_j exp((s_uj + g_j) / tau) of every row, float64."""

@@ -15,8 +15,11 @@ UNKNOWN_MEMORY = 4 << 30
 LARGEST_BLOCK = 1 << 20
 """scores in a block at the most: past this a block leaves the cache and gains nothing"""
 
-LARGEST_SLAB = 1 << 26
-"""scores in a tall block at the most: half a second of a processor's time, a quarter of a gigabyte"""
+LARGEST_SLAB = 1 << 27
+"""scores in a tall block at the most: about a second of a processor's time, half a gigabyte"""
+
+SLAB_ROWS = 4096
+"""rows from which on a matrix product hardly gains from more; fresh memory for them has its price too"""
 
 FEWEST_ROWS = 64
 """rows that a matrix product wants at once, whatever the width"""

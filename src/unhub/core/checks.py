@@ -12,8 +12,11 @@ from unhub.foundation.types import AnyArray, Sliceable
 UNIT_TOLERANCE = 0.01
 """how far from one a length may be: float16 rows and models that round are within it, logits are not"""
 
-CHECK_VALUES = 1 << 22
-"""values looked at in one go"""
+CHECK_VALUES = 1 << 18
+"""values looked at in one go, few enough to stay in cache"""
+
+SAFE = 1e-30
+"""squared lengths above this, and below its reciprocal, are what float32 says they are"""
 
 
 LENGTHEN = (
@@ -36,8 +39,12 @@ def check_vectors(
     zero: list[int] = []
     shortest, longest = np.inf, 0.0
     for start, stored in _slices(rows):
-        with np.errstate(invalid="ignore", over="ignore"):
-            block = stored.astype(np.float32)
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            block = stored.astype(np.float32, copy=False)
+            square = np.einsum("ij,ij->i", block, block)
+            if SAFE < square.min() and square.max() < 1 / SAFE:
+                shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
+                continue
             square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
         bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
         zero.extend((start + np.flatnonzero(square == 0)).tolist())

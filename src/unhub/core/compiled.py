@@ -135,12 +135,39 @@ def pass_scores(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: An
 
 
 @_compiled
-def keep_floats(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, out: Any) -> None:
-    """As pass_scores, with the kernel kept as float32; `out` may be the scores themselves."""
+def keep_floats(
+    scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any, out: Any
+) -> None:
+    """As pass_scores, with the kernel kept as float32; `out` may be the scores themselves.
+
+    The row goes by way of scratch: a loop that reads and writes the same memory is not vectorised.
+    """
     for u in range(scores.shape[0]):
         top[u] = _largest(scores[u], p)
-        _exponentials(scores[u], p, top[u], scale, out[u])
-        z[u] = _balance(out[u], v, a[u], mass)
+        _exponentials(scores[u], p, top[u], scale, row)
+        z[u] = _balance(row, v, a[u], mass)
+        kept = out[u]
+        for j in range(row.shape[0]):
+            kept[j] = row[j]
+
+
+@_compiled
+def pass_floats(kernel: Any, v: Any, a: Any, z: Any, mass: Any) -> None:
+    """Both half-steps from a kernel kept as float32.
+
+    A row's second use, from cache, goes along with the next row's first, from memory.
+    """
+    if kernel.shape[0] == 0:
+        return
+    total = _dot(kernel[0], v)
+    for u in range(kernel.shape[0]):
+        z[u] = total
+        share = a[u] / total if total > 0 else np.float32(0)
+        row, following = kernel[u], kernel[min(u + 1, kernel.shape[0] - 1)]
+        total = np.float32(0)
+        for j in range(row.shape[0]):
+            mass[j] += share * row[j]
+            total += following[j] * v[j]
 
 
 @_compiled

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from unhub.foundation.types import IntArray, Sliceable
 
-BLOCK = 1 << 20
-"""values hashed in one go"""
+BLOCK = 1 << 18
+"""values hashed in one go, few enough to stay in cache"""
 
 
 def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-PARTS = 2
-"""parts for each thread: a thread that the system holds up leaves a part for the others"""
+PARTS = 3
+"""parts for each processor, each on a thread of its own: a matrix product leaves BLAS's threads spinning for a while, and
+more threads than processors get more than half of the time beside them"""
 
 
 def available() -> int:
@@ -39,7 +40,7 @@ def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step:
     if len(ranges) < 2:
         work(0, 0, size)
         return
-    for done in [_pool(os.getpid(), available()).submit(work, *each) for each in ranges]:
+    for done in [_pool(os.getpid(), available() * PARTS).submit(work, *each) for each in ranges]:
         done.result()
 
 
