@@ -15,6 +15,7 @@ from unhub.banks.masked import MaskedBank
 from unhub.banks.matrix import MatrixBank
 from unhub.banks.passes import Passes
 from unhub.banks.search import search
+from unhub.banks.sliced import columns
 from unhub.banks.spread import Spread, spread
 from unhub.banks.watched import WatchedBank
 
@@ -37,6 +38,7 @@ __all__ = [
     "column_means",
     "column_moments",
     "column_top",
+    "columns",
     "search",
     "spread",
 ]

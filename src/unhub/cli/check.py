@@ -63,7 +63,7 @@ def command(
         seen = inspect(given)
         matrix = "scores" in seen.rows or "query_bank_scores" in seen.rows
         dim = None if matrix or "targets" not in seen.rows else seen.rows["targets"].shape[1]
-        expected = None if seen.bank is None else cost(seen.bank, dim, memory)
+        expected = None if seen.bank is None else cost(seen.bank.shape[0], _columns(seen), dim, memory)
     step = None if seen.problems else next_command(given, logits=seen.logits)
     if json:
         console.data(_plain(seen, expected, step))
@@ -73,6 +73,15 @@ def command(
         count = len(seen.problems)
         console.complain(f"{count} problem{'s' if count > 1 else ''} found; put right what is listed and check again.")
         raise typer.Exit(BAD_INPUT)
+
+
+def _columns(seen: Inspection) -> int:
+    """Targets, and those of the target bank beside them, as dbsn reads them."""
+    assert seen.bank is not None
+    beside = seen.rows.get("target_bank")
+    crossed = seen.rows.get("cross_bank_scores")
+    extra = len(beside) if beside is not None else 0 if crossed is None else crossed.shape[1]
+    return seen.bank.shape[1] + extra
 
 
 def next_command(given: dict[str, Any], *, logits: bool) -> str | None:
@@ -116,8 +125,9 @@ def _show(seen: Inspection, expected: Cost | None, dim: int | None, step: str | 
     if seen.relevance is not None:
         counts = seen.relevance.counts
         console.say(f"relevant: {counts.sum():,} pairs, {counts.min():,} to {counts.max():,} for each query")
-    if expected is not None and seen.bank is not None:
-        console.say(expected.sentence(*seen.bank.shape, dim))
+    if expected is not None:
+        console.say(expected.sentence(dim))
+        console.say(f"plan: {expected.plan}")
     for note in seen.notes:
         console.say(f"note: {note}")
     for problem in seen.problems:
@@ -154,6 +164,13 @@ def _plain(seen: Inspection, expected: Cost | None, step: str | None) -> dict[st
         else {"pairs": int(counts.sum()), "fewest": int(counts.min()), "most": int(counts.max())},
         "cost": None
         if expected is None
-        else {"whole_bytes": expected.whole, "block_bytes": expected.blocks, "seconds": expected.seconds},
+        else {
+            "plan": expected.plan.kind,
+            "sentence": str(expected.plan),
+            "whole_bytes": expected.whole,
+            "kept_bytes": expected.plan.kept_bytes,
+            "block_bytes": expected.plan.block_bytes,
+            "seconds": expected.seconds,
+        },
         "next": step,
     }

@@ -1,4 +1,4 @@
-"""Roughly what a fit would take, from the sizes and from a small product that is timed here."""
+"""What a fit would do and take: the plan, from the sizes, and the time, from small pieces of work timed here."""
 
 from __future__ import annotations
 
@@ -8,49 +8,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unhub.banks import Bank
-from unhub.core.blocks import divided, memory_bytes
+from unhub.core.blocks import memory_bytes
+from unhub.core.kernels import compiled_for
+from unhub.core.plan import Plan, in_words, plan
 
-PASSES = 11
-"""reads of the scores by sn and dbsn: ten rounds and one to measure the error"""
+ROUNDS = 10
+"""rounds of sn and dbsn"""
 
 PROBE = (256, 2048)
 """bank rows and targets of the product that is timed"""
 
+FOLDING = 0.1
+"""time of a compiled pass over scores, as a share of NumPy's exponentials of them"""
+
 
 @dataclass(frozen=True)
 class Cost:
-    """Bytes of the whole score matrix and of the blocks at work, and seconds for ten rounds of Sinkhorn."""
+    """Bytes of the whole score matrix, the plan for ten rounds of Sinkhorn, and its seconds."""
 
     whole: int
-    blocks: int
-    kept: bool
-    """whether the scores fit in the memory bound and are computed once"""
+    plan: Plan
     seconds: float
 
-    def sentence(self, bank: int, gallery: int, dim: int | None) -> str:
-        """The cost in words."""
-        product = f"{bank:,} x {gallery:,}" + (f" x {dim}" if dim is not None else "")
-        once = "kept, so computed once" if self.kept else "too many to keep, so read again in each round"
-        return (
-            f"a fit reads {product}: {_bytes(self.whole)} of scores ({once}), {_bytes(self.blocks)} at a time, "
-            f"{_duration(self.seconds)}"
-        )
+    def sentence(self, dim: int | None) -> str:
+        """The size and the time in words."""
+        product = f"{self.plan.rows:,} x {self.plan.columns:,}" + (f" x {dim}" if dim is not None else "")
+        return f"a fit of sn or dbsn reads {product}, {in_words(self.whole)} of scores, {_duration(self.seconds)}"
 
 
-def cost(bank: Bank, dim: int | None, memory: str | int | None) -> Cost:
-    """The cost of ten rounds of Sinkhorn on this bank; dim is None when the scores exist already."""
-    rows, columns = bank.shape
-    _, kept = divided(memory_bytes(memory))
-    whole = rows * columns * 4
-    fits = dim is None or whole <= kept // 2
-    folding, multiplying = _per_score(dim)
-    seconds = rows * columns * (PASSES * folding + (1 if fits else PASSES) * multiplying)
-    return Cost(whole, min(rows, bank.block_rows) * columns * 4, fits, seconds)
+def cost(rows: int, columns: int, dim: int | None, memory: str | int | None) -> Cost:
+    """The cost of ten rounds of Sinkhorn on a bank of this shape; dim is None when the scores exist already."""
+    compiled = compiled_for((rows, columns))
+    chosen = plan(rows, columns, memory_bytes(memory), compiled=compiled)
+    exponentials, multiplying = _per_score(dim)
+    folding = exponentials * (FOLDING if compiled else 1)
+    seconds = rows * columns * chosen.products(ROUNDS) * (multiplying + folding) + ROUNDS * rows * columns * 2e-10
+    return Cost(rows * columns * 4, chosen, seconds)
 
 
 def _per_score(dim: int | None) -> tuple[float, float]:
-    """Seconds for each score of a Sinkhorn round (an exponential and two sums), and of a product of this dimension."""
+    """Seconds for each score of an exponential and two sums, and of a product of this dimension."""
     height, width = PROBE
     scores = np.zeros(PROBE, dtype=np.float32)
     folding = _timed(lambda: np.exp(scores).sum(axis=0) + np.exp(scores).sum())
@@ -68,14 +65,6 @@ def _timed(call: Callable[[], object]) -> float:
         call()
         best = min(best, time.perf_counter() - began)
     return best
-
-
-def _bytes(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number /= 1000
-    return f"{number:.1f} TB"
 
 
 def _duration(seconds: float) -> str:

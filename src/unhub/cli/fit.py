@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unhub.cli import console, options, output
+from unhub.cli.failures import INTERRUPTED
 from unhub.cli.progress import working
 
 if TYPE_CHECKING:
@@ -54,17 +56,22 @@ def command(
     metric: options.Metric = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a fit that was interrupted, from its last finished round.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Estimate one number per target from past queries, and keep it in a file that search and extend use.
 
-    Temperatures follow the spread of the scores unless one is given (--tau 0.01 is the paper's).
+    Temperatures follow the spread of the scores unless one is given (--tau 0.01 is the paper's). A fit that lasts keeps
+    its last finished round beside the output (OUT.part) until it is done; --resume goes on from there.
 
     \b
     Examples:
       unhub fit --targets targets.npy --query-bank bank.npy -o gallery.unhub
       unhub fit --targets targets.npy --query-bank bank.npy --target-bank other_targets.npy -o dual.unhub
       unhub fit --scores bank_scores.npy --method is --tau 0.02 -o matrix.unhub --json
+      unhub fit --targets targets.npy --query-bank bank.npy --memory 64MB -o gallery.unhub --resume
     """
     import unhub
 
@@ -72,8 +79,17 @@ def command(
     replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
     hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS)) | options.given(context, SETTINGS)
-    with working(f"fitting {name}") as progress:
-        correction = unhub.fit(name, **sources, target_ids=target_ids, progress=progress, **hyper)
+    part = f"{out}.part"
+    try:
+        with working(f"fitting {name}") as progress:
+            correction = unhub.fit(
+                name, **sources, target_ids=target_ids, checkpoint=part, resume=resume, progress=progress, **hyper
+            )
+    except KeyboardInterrupt:
+        if not Path(part).exists():
+            raise
+        console.complain(f"interrupted; the rounds that are finished are in {part}: the same with --resume goes on.")
+        raise typer.Exit(INTERRUPTED) from None
     correction.save(out)
     plain = _plain(correction, out, replaced)
     if json:
@@ -102,6 +118,8 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
         "status": correction.status,
         "iterations": correction.iterations,
         "marginal_error": correction.marginal_error,
+        "error_bound": correction.error_bound,
+        "plan": correction.plan,
         "targets": int(hubness.size),
         "bank": None if correction.query_bank is None else len(correction.query_bank),
         "hubs": [
@@ -121,6 +139,8 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
     if plain["marginal_error"] is not None:
         ended += f", marginal error {plain['marginal_error']:.2g}"
     console.say(ended)
+    if plain["plan"] is not None:
+        console.say(plain["plan"])
     console.say()
     console.table(("biggest hubs", "hubness"), [[hub["id"], f"{hub['hubness']:+.4f}"] for hub in plain["hubs"]])
     console.say()

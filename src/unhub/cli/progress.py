@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ class _Bar:
         self._state: tuple[str, int, int | None] = (what, 0, None)
         self._shown: tuple[RichProgress, TaskID] | None = None
         self._ended = False
+        self._began = time.monotonic()
         self._timer = threading.Timer(PATIENCE, self._show)
         self._timer.daemon = True
         self._timer.start()
@@ -49,7 +51,12 @@ class _Bar:
             self._state = (what, done, total)
             if self._shown is not None:
                 progress, task = self._shown
-                progress.update(task, description=what, completed=done, total=total)
+                progress.update(task, description=what, completed=done, total=total, rate=self._rate(done))
+
+    def _rate(self, done: int) -> str:
+        """Rows a second since the start, in words."""
+        rate = done / max(time.monotonic() - self._began, 1e-9)
+        return f"{rate:,.0f} rows/s" if done else ""
 
     def stop(self) -> None:
         """Takes the bar away."""
@@ -61,17 +68,18 @@ class _Bar:
 
     def _show(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
         with self._lock:
             if self._ended:
                 return
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+            ends = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True))
             progress = RichProgress(
-                *columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True, redirect_stdout=False
+                *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False
             )
             what, done, total = self._state
-            task = progress.add_task(what, completed=done, total=total)
+            task = progress.add_task(what, completed=done, total=total, rate=self._rate(done))
             progress.start()
             self._shown = (progress, task)

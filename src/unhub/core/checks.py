@@ -42,7 +42,7 @@ def check_vectors(
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             block = stored.astype(np.float32, copy=False)
             square = np.einsum("ij,ij->i", block, block)
-            if SAFE < square.min() and square.max() < 1 / SAFE:
+            if square.min() > SAFE and square.max() < 1 / SAFE:
                 shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
                 continue
             square = np.einsum("ij,ij->i", block, block, dtype=np.float64)

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 PARTS = 3
-"""parts for each processor, each on a thread of its own: a matrix product leaves BLAS's threads spinning for a while, and
-more threads than processors get more than half of the time beside them"""
+"""parts for each processor, each on a thread of its own: a matrix product leaves BLAS's threads spinning for a while,
+and beside them more threads than processors get the larger part of the time"""
 
 
 def available() -> int:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unhub.banks import Banks, column_top
+import numpy as np
+
+from unhub.banks import Banks, column_top, columns
 from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import checked, count, not_negative
 from unhub.foundation.types import FloatArray
+
+BYTES, SLACK = 64, 64
+"""bytes for each of the k scores that a column holds, and for some more, in all copies: galleries that would need more
+than the memory are done a part at a time"""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,11 @@ class NNN:
 
 def top_mean(banks: Banks, k: int) -> FloatArray:
     """Mean of the k largest bank scores of each target, weighted by the query weights: (gallery,) float64."""
-    scores, weights = column_top(banks.queries, k, banks.query_weight)
-    mean: FloatArray = (scores * weights).sum(axis=0) / weights.sum(axis=0)
-    return mean
+    gallery = banks.queries.shape[1]
+    width = max(1, banks.memory // (BYTES * (k + SLACK)))
+    means = np.empty(gallery)
+    for left in range(0, gallery, width):
+        right = min(left + width, gallery)
+        scores, weights = column_top(columns(banks.queries, left, right), k, banks.query_weight)
+        means[left:right] = (scores * weights).sum(axis=0) / weights.sum(axis=0)
+    return means
