@@ -4,10 +4,11 @@
 PYTHON ?= python3
 VENV_DEMO = .venv-demo
 VENV = .venv
+VENV_BENCH = .venv-bench
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart test lint types format bench docs clean
+.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -35,11 +36,16 @@ format: $(VENV)/.ready  ## put the code in order
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: $(VENV)/.ready  ## speed beside a matrix product and beside peers, as ratios
-	$(BIN)/python benchmarks/evaluate_all.py
+bench: $(VENV_BENCH)/.ready  ## speed beside a matrix product and beside peers, as ratios (about half an hour)
+	$(VENV_BENCH)/bin/python benchmarks/speed.py
+	$(VENV_BENCH)/bin/python benchmarks/growth.py
+	$(VENV_BENCH)/bin/python benchmarks/evaluate_all.py
+
+bench-flickr30k: $(VENV_BENCH)/.ready  ## dbsn at the size of Flickr30k's training set: minutes, 11 GB of memory
+	$(VENV_BENCH)/bin/python benchmarks/flickr30k_scale.py
 
 clean:  ## remove environments and what was built
-	rm -rf $(VENV) $(VENV_DEMO) site build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV_DEMO) $(VENV_BENCH) site build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # An environment is ready once everything in it is installed; a broken install leaves no mark and is made again.
 $(VENV)/.ready: pyproject.toml requirements/test.txt
@@ -56,6 +62,15 @@ $(VENV)/.system: $(VENV)/.ready
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq unicode-cldr-core || echo "unicode-cldr-core was not installed"; \
 	fi
 	@touch $@
+
+# The peers: jax and OTT, POT, GeomLoss, nnn-retrieval, and kiez, which asks for an older NumPy than it needs.
+$(VENV_BENCH)/.ready: pyproject.toml requirements/bench.txt
+	$(PYTHON) -m venv $(VENV_BENCH)
+	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps kiez==0.5.0
+	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
 
 $(VENV_DEMO)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV_DEMO)

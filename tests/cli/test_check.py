@@ -25,7 +25,8 @@ def test_ready_files_lead_to_a_command_that_runs(run: Run) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert "\nready\n" in ended.out
     assert "relevant: 40 pairs, 1 to 1 for each query" in ended.out
-    assert "a fit reads 120 x 40 x 16: 19 kB of scores" in ended.out
+    assert "a fit of sn or dbsn reads 120 x 40 x 16, 19 kB of scores" in ended.out
+    assert "plan: cached: scores are computed once" in ended.out
     words = next_command(ended.out)
     assert words[0] == "evaluate"
     assert run(*words).code == 0

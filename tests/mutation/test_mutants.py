@@ -28,6 +28,16 @@ SUBSET = (
     "reference/test_by_row.py::test_dynamic_inverted_softmax_leaves_some_rows_raw",
     "reference/test_by_row.py::test_globally_corrected",
     "identities/test_blocks.py::test_streamed_is_dense",
+    "core/test_compiled.py::test_column_sums_follow_the_largest_term",
+    "core/test_compiled.py::test_the_best_of_each_row",
+    "core/test_compiled.py::test_the_best_of_each_column",
+    "core/test_compiled.py::test_row_sums",
+    "core/test_compiled.py::test_a_kernel_kept_in_16_bits",
+    "core/test_compiled.py::test_balance_is_the_same_on_any_number_of_threads",
+    "core/test_compiled.py::test_plain_balance_is_the_compiled_one",
+    "identities/test_plans_agree.py::test_the_bound_follows_the_rounds",
+    "identities/test_plans_agree.py::test_every_plan_measures_the_marginal_error",
+    "identities/test_plans_agree.py::test_a_target_that_hardly_ever_comes_up",
 )
 """few and fast; pytest stops at the first that fails"""
 
@@ -113,11 +123,84 @@ MUTANTS = [
         "return -0.5 * top_mean(banks, self.k)",
         "return -1.0 * top_mean(banks, self.k)",
     ),
+    Mutant(
+        "compiled rows are not shifted by their maximum",
+        "core/compiled.py",
+        "out[j] = _exp2((scores[j] + p[j] - top) * scale)",
+        "out[j] = _exp2((scores[j] + p[j]) * scale)",
+    ),
+    Mutant(
+        "compiled column sums stay behind when the maximum moves",
+        "core/compiled.py",
+        "sums[j] *= _exp2((shift[j] - top[j]) * scale)",
+        "sums[j] *= np.float32(1)",
+    ),
+    Mutant(
+        "16 bits are cut off and not rounded",
+        "core/compiled.py",
+        "bits = _bits_of(row[j]) - HALF_BASE + np.int32(1 << (HALF_SHIFT - 1))",
+        "bits = _bits_of(row[j]) - HALF_BASE",
+    ),
+    Mutant(
+        "equal scores go to the higher column",
+        "core/compiled.py",
+        "while place > 0 and best[place - 1] < score:",
+        "while place > 0 and best[place - 1] <= score:",
+    ),
+    Mutant(
+        "the last columns of a gallery are not gathered",
+        "core/compiled.py",
+        "for j in range(even, right):",
+        "for j in range(even, right - 1):",
+    ),
+    Mutant(
+        "rows are balanced without the scaling of the columns",
+        "core/balance.py",
+        "np.matmul(kernel[rows], v, out=z[rows])",
+        "np.sum(kernel[rows], axis=1, out=z[rows])",
+    ),
+    Mutant(
+        "a part's mass is left from the block before",
+        "core/balance.py",
+        "self._mass.fill(0)",
+        "self._mass[1:].fill(0)",
+    ),
+    Mutant(
+        "row sums have lost their maximum",
+        "core/balance.py",
+        "return top + self._tau * np.log(z.astype(np.float64))",
+        "return self._tau * np.log(z.astype(np.float64))",
+    ),
+    Mutant(
+        "the reference of a kept kernel is forgotten",
+        "banks/passes.py",
+        "return f, tau * (log(mass) - float(np.log(rows))) - p - ahead, loss",
+        "return f, tau * (log(mass) - float(np.log(rows))) - g - ahead, loss",
+    ),
+    Mutant(
+        "what is too small to be kept goes unnoticed",
+        "banks/passes.py",
+        "elif not loss <= WORST_LOSS[self.plan.number_bytes]:",
+        "elif loss < 0:",
+    ),
+    Mutant(
+        "the error bound is forgotten from round to round",
+        "banks/passes.py",
+        "self.error += 2 * self._grain + rounding",
+        "self.error = 0.0",
+    ),
+    Mutant(
+        "the marginal error is measured against the kernel of the first round",
+        "banks/passes.py",
+        "v = self._typed(xp.exp((g - self._reference - ahead) / self._tau))",
+        "v = xp.ones_like(self._typed(g))",
+    ),
 ]
 
 
 def copy_of_the_library(folder):
-    return shutil.copytree(SOURCE, folder / "unhub", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    """With what numba keeps beside a source file: it is used again unless that file has changed."""
+    return shutil.copytree(SOURCE, folder / "unhub", ignore=shutil.ignore_patterns("*.pyc", "data"))
 
 
 def the_tests_pass_on(copy):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,21 +57,14 @@ class Rounds:
         """The last finished round of an earlier run; None when there was none, or none is wanted."""
         if not self.resume or self.path is None or not self.path.exists():
             return None
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(self.path, "numpy") as file:
-                metadata = file.metadata() or {}
-                state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
-        except (OSError, SafetensorError) as error:
-            raise InputError(
-                f"{self.path} cannot be read as an interrupted fit ({error}); remove it, or fit without --resume."
-            ) from error
-        if metadata.get("identity") != self.identity:
+        known, state = _contents(self.path)
+        if known != self.identity:
             raise InputError(
                 f"{self.path} is of another fit (other vectors, another method or other settings); remove it, or fit "
                 f"without resume (--resume)."
             )
+        if int(state["rounds"][0]) > self.rounds:
+            return None
         self._finished = int(state["rounds"][0])
         self._read = self._finished * self.rows
         return state
@@ -107,10 +101,10 @@ class Rounds:
             self.path.unlink(missing_ok=True)
 
 
-def identity(method: Method, problem: Problem) -> str:
-    """A short name for a fit: the method, its settings, and every number that goes into it."""
+def identity(method: Method, problem: Problem, *how: Any) -> str:
+    """A short name for a fit: the method, its settings, how vectors are read, and every number that goes into it."""
     chosen = {name: value for name, value in settings(method).items() if name not in FREE}
-    whole = hashlib.sha256(json.dumps([method.name, chosen], sort_keys=True).encode())
+    whole = hashlib.sha256(json.dumps([method.name, chosen, how], sort_keys=True).encode())
     for rows in (problem.targets, problem.query_bank, problem.target_bank, *problem.matrices):
         whole.update(b"-" if rows is None or 0 in rows.shape else fingerprint(row_digests(rows)).encode())
     for marginal in (problem.banks.query_weight, problem.banks.target_prior):
@@ -124,7 +118,30 @@ def checked_path(path: str | os.PathLike[str] | None, resume: bool) -> Path | No
         if resume:
             raise InputError("resume needs checkpoint=..., the file in which the interrupted fit was kept.")
         return None
-    place = Path(path)
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InputError(f"checkpoint is {path!r}; give the name of a file.")
+    place = Path(path).expanduser()
+    if place.is_dir():
+        raise InputError(f"checkpoint: {place} is a folder; give the name of a file.")
     if not place.parent.is_dir():
         raise InputError(f"checkpoint: there is no folder {place.parent}; make it first.")
+    if place.exists():
+        _contents(place)
     return place
+
+
+def _contents(path: Path) -> tuple[str, dict[str, FloatArray]]:
+    """The identity and the parts of an interrupted fit; a file that is anything else is left alone."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            known = (file.metadata() or {}).get("identity")
+            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
+    except (OSError, SafetensorError):
+        known = None
+    if known is None:
+        raise InputError(
+            f"checkpoint: {path} is not an interrupted fit, or is damaged; give another name, or remove it."
+        )
+    return known, state

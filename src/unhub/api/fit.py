@@ -70,6 +70,11 @@ def fit(
     [-0.101  0.101]
     """
     chosen = additive(method(which, given))
+    kept_at = checked_path(checkpoint, resume)
+    if resume and rounds_of(chosen) is None:
+        raise InputError(
+            f"{chosen.name} reads the bank once, so there is nothing to resume; leave out resume (--resume)."
+        )
     reader = Reader(metric, normalize, memory)
     problem = _open(
         reader,
@@ -93,14 +98,13 @@ def fit(
     for sentence in settled.warnings:
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
-    kept_at = checked_path(checkpoint, resume)
     rounds = rounds_of(estimator)
     if rounds is None:
         estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
     else:
         journal = Rounds(estimator.name, problem.banks.queries.shape[0], rounds, progress, kept_at, resume)
         if kept_at is not None:
-            journal.identity = identity(estimator, problem)
+            journal.identity = identity(estimator, problem, ignore_self, metric, reader.scaled)
         with journal.kept():
             estimated = estimator.estimate(replace(problem.banks, journal=journal))
     bias = finite(estimator, estimated)
@@ -111,7 +115,7 @@ def fit(
         status=bias.status,
         iterations=bias.iterations,
         marginal_error=bias.marginal_error,
-        error_bound=bias.error_bound,
+        error_bound=None if bias.error_bound is None else estimator.strength * bias.error_bound,
         plan=bias.plan,
         offset=bias.offset,
         potentials=bias.potentials,

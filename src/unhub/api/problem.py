@@ -9,6 +9,7 @@ import numpy as np
 
 from unhub.api.sources import Reader, marginal, same_rows
 from unhub.banks import Banks, Budget, MaskedBank
+from unhub.core.arrays import is_numpy, is_tensor
 from unhub.core.checks import check_dimension
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
@@ -118,8 +119,9 @@ def open_target_bank(reader: Reader, source: Any, targets: Rows) -> Rows | None:
 
 def empty_bank(source: Any, *, axis: int) -> Rows | None:
     """An array without items along an axis: an empty target bank, with which dbsn is sn. None for anything else."""
-    if isinstance(source, np.ndarray) and source.ndim == 2 and source.shape[axis] == 0:
-        return Rows(source.astype(np.float32), name="target_bank")
+    shape = tuple(getattr(source, "shape", ()))
+    if (is_numpy(source) or is_tensor(source)) and len(shape) == 2 and shape[axis] == 0:
+        return Rows(np.empty(shape, dtype=np.float32), name="target_bank")
     return None
 
 

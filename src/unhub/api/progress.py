@@ -18,12 +18,12 @@ def watched(banks: Banks, work: str, progress: Progress | None) -> Banks:
     if progress is None:
         return banks
     total = banks.queries.shape[0]
-    done = 0
+    done = 0.0
 
-    def advance(rows: int) -> None:
+    def advance(rows: float) -> None:
         nonlocal done
         done += rows
-        progress(work, min(done, total), total)
+        progress(work, min(round(done), total), total)
 
     return replace(banks, queries=WatchedBank(banks.queries, advance))
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from unhub.banks.bank import Bank, blocks, slabs
 from unhub.banks.column_top import ColumnTop
+from unhub.banks.spread import spread
 from unhub.core.arrays import host, is_numpy, like, namespace, wide
 from unhub.core.kernels import compiled_for
-from unhub.core.logsumexp import ColumnSums
+from unhub.core.logsumexp import LARGE_TAU, ColumnSums
 from unhub.core.topk import top_k
 from unhub.foundation.types import BoolArray, FloatArray
 
@@ -22,7 +23,7 @@ def column_logsumexp(bank: Bank, tau: float, row_potential: FloatArray | None = 
     """tau * log sum_u exp((s_uj + f_u) / tau) of every target j: (gallery,) float64."""
     level = 0.0 if row_potential is None else float(row_potential.mean())
     potential = None if row_potential is None else like(row_potential - level, bank.home)
-    quick = is_numpy(bank.home) and compiled_for(bank.shape)
+    quick = is_numpy(bank.home) and compiled_for(bank.shape) and tau <= LARGE_TAU * spread(bank).largest
     sums = ColumnSums(bank.shape[1], tau, compile=quick)
     for start, scores in slabs(bank) if quick else blocks(bank):
         sums.add(scores, None if potential is None else potential[start : start + scores.shape[0]])

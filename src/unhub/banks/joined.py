@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unhub.banks.bank import Bank
-from unhub.core.arrays import is_numpy, namespace
+from unhub.core.arrays import is_numpy, like, namespace
 from unhub.foundation.types import FloatArray
 
 
@@ -41,8 +41,8 @@ class JoinedBank:
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """Both blocks in one array."""
-        if out is None or not is_numpy(self.home):
-            parts = [self.left.read(start, stop), self.right.read(start, stop)]
+        if out is None or not is_numpy(self.home) or not is_numpy(self.right.home):
+            parts = [like(bank.read(start, stop), self.home) for bank in (self.left, self.right)]
             both: FloatArray = (np.concatenate if is_numpy(self.home) else namespace(self.home).concat)(parts, axis=1)
             return both
         width = self.left.shape[1]

@@ -19,11 +19,11 @@ import numpy as np
 from unhub.banks.bank import Bank, Journal
 from unhub.banks.sampled import slices
 from unhub.banks.spread import spread
-from unhub.core.arrays import host, is_numpy, like, namespace, wide
+from unhub.core.arrays import is_numpy, like, namespace, wide
 from unhub.core.balance import Balance
-from unhub.core.kernels import compiled_for
+from unhub.core.kernels import compiled_for, suits
 from unhub.core.logsumexp import LARGE_TAU, ColumnSums, log
-from unhub.core.plan import plan
+from unhub.core.plan import for_scores, plan
 from unhub.foundation.types import FloatArray
 
 PROBED = 2048
@@ -58,7 +58,7 @@ class Passes:
         fine = tau > LARGE_TAU * largest or bank.read(0, 1).dtype == xp.float64
         self._type = wide(bank.home) if fine else xp.float32
         self._compile = is_numpy(bank.home) and not fine and compiled_for(bank.shape)
-        self.plan = plan(rows, columns, memory, compiled=self._compile, number_bytes=8 if fine else 4)
+        self.plan = plan(rows, columns, for_scores(memory), compiled=self._compile, number_bytes=8 if fine else 4)
         self._balance = Balance(columns, tau, compile=self._compile, memory=memory // 16)
         self._share = like(row_mass * rows, bank.home, self._type)
         self._grain = 2.0**-22 * (largest / tau + max(rows, columns) ** 0.5)
@@ -101,25 +101,28 @@ class Passes:
     @property
     def lost(self) -> bool:
         """Whether a device, which is not asked on the way, lost more than may be lost."""
-        return self._loss is not None and float(self._loss) > WORST_LOSS[self.plan.number_bytes]
+        return self._loss is not None and not float(self._loss) <= WORST_LOSS[self.plan.number_bytes]
 
-    def use_logs(self) -> None:
-        """From here on nothing is too small; for a start all over."""
-        self._forget()
-        self._in_logs, self._loss, self.error = True, None, 0.0
+    def start_in_logs(self) -> None:
+        """For a start all over in which nothing is too small."""
+        self._use_logs()
+        self._loss, self.error = None, 0.0
 
-    def state(self) -> dict[str, FloatArray]:
-        """What a later run needs to go on with the same kernel."""
-        state = {"in_logs": np.array([float(self._in_logs)]), "error": np.array([self.error])}
-        return state if self._reference is None else state | {"reference": host(self._reference)}
+    def state(self) -> dict[str, Any]:
+        """What a later run needs to go on with the same kernel; arrays and tensors as they are."""
+        state = {"passes": np.array([self._in_logs, self._renewals, self.error], dtype=np.float64)}
+        parts = {"reference": self._reference, "loss": self._loss}
+        return state | {name: part for name, part in parts.items() if part is not None}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Goes on where ``state`` was taken: the same kernel is made again."""
-        self._in_logs = bool(state["in_logs"][0])
+        in_logs, renewals, error = state["passes"].tolist()
+        self._in_logs, self._renewals = bool(in_logs), int(renewals)
+        self._loss = like(state["loss"], self._bank.home) if "loss" in state else None
         if "reference" in state and self.plan.kept_rows and not self._in_logs:
             self._reference = like(state["reference"], self._bank.home)
             self._pass(self._reference, self._reference)
-        self.error = float(state["error"][0])
+        self.error = error
 
     # -- in the domain of the kernel
 
@@ -130,7 +133,7 @@ class Passes:
         f, columns, loss = self._pass(g, p)
         if not is_numpy(g):
             self._loss = loss if self._loss is None else namespace(g).maximum(self._loss, loss)
-        elif loss > WORST_LOSS[self.plan.number_bytes]:
+        elif not loss <= WORST_LOSS[self.plan.number_bytes]:
             return self._again(g, p)
         else:
             self.error += float(loss)
@@ -141,7 +144,7 @@ class Passes:
     def _again(self, g: Any, p: Any) -> tuple[Any, Any]:
         """The pass with the kernel made anew around g, or in the log domain when that has not helped."""
         if p is g or self._renewals == RENEWALS:
-            self.use_logs()
+            self._use_logs()
             return self._logs(g)
         self._forget()
         self._reference = g
@@ -172,7 +175,8 @@ class Passes:
             mass += part
             self._tell(high - low)
         smallest = SMALLEST[self.plan.number_bytes]
-        loss = smallest * (columns / xp.min(z) + xp.sum(self._share / z) / xp.min(mass))
+        with np.errstate(all="ignore"):
+            loss = smallest * (columns / xp.min(z) + xp.sum(self._share / z) / xp.min(mass))
         f = tau * (log(self._a) - log(_wide(z))) - _wide(top) - ahead
         return f, tau * (log(mass) - float(np.log(rows))) - p - ahead, loss
 
@@ -184,7 +188,15 @@ class Passes:
             self._top = namespace(self._share).empty_like(self._share)
         kept = self._kept[low:high] if keep else None
         place = kept if keep and self._type == np.float32 and self.plan.number_bytes == 4 else self._place(high - low)
-        return self._typed(self._bank.read(low, high, place)), kept
+        return self._given(low, high, place), kept
+
+    def _given(self, low: int, high: int, place: FloatArray | None) -> Any:
+        """Scores of a block in the type of the passes; in ``place`` if kernels cannot read them elsewhere."""
+        scores = self._typed(self._bank.read(low, high, place))
+        if not self._compile or suits(scores) or place is None:
+            return scores
+        place[...] = scores
+        return place
 
     def _room(self, rows: int) -> Any:
         shape = rows, self.plan.columns
@@ -205,7 +217,7 @@ class Passes:
             for start in taken.starts.tolist():
                 for low in range(start, start + taken.height, height):
                     high = min(low + height, start + taken.height)
-                    scores = self._bank.read(low, high, self._place(high - low))
+                    scores = self._given(low, high, self._place(high - low))
                     mass += self._balance.from_scores(scores, self._typed(g), unscaled, ones[: high - low])[1]
             g = g - self._tau * np.log(np.maximum(mass, 1e-30))
             g -= g.mean()
@@ -230,7 +242,7 @@ class Passes:
         if self._in_logs and high <= self._filled:
             return self._kept[low:high]
         if not self._in_logs or self.plan.number_bytes == 2 or low != self._filled or high > self.plan.kept_rows:
-            return self._typed(self._bank.read(low, high, self._place(high - low)))
+            return self._given(low, high, self._place(high - low))
         scores, kept = self._read(low, high)
         if scores is not kept:
             kept[...] = scores
@@ -264,6 +276,11 @@ class Passes:
             self._scratch = np.empty((self.plan.block_rows, self.plan.columns), dtype=np.float32)
         scratch: FloatArray = self._scratch[:rows]
         return scratch
+
+    def _use_logs(self) -> None:
+        """From here on nothing is too small."""
+        self._forget()
+        self._in_logs = True
 
     def _forget(self) -> None:
         """Lets go of what was kept."""

@@ -18,7 +18,8 @@ def columns(bank: Bank, left: int, right: int) -> Bank:
     if (left, right) == (0, bank.shape[1]):
         return bank
     if isinstance(bank, WatchedBank):
-        return replace(bank, bank=columns(bank.bank, left, right))
+        part = (right - left) / bank.shape[1]
+        return WatchedBank(columns(bank.bank, left, right), lambda rows: bank.advance(rows * part))
     if isinstance(bank, EmbeddingBank):
         taller = bank.slab_rows * bank.shape[1] // (right - left)
         return replace(bank, targets=bank.targets[left:right], tall_rows=taller)

@@ -15,7 +15,7 @@ class WatchedBank:
     """Another bank; after each read it calls ``advance`` with the number of rows."""
 
     bank: Bank
-    advance: Callable[[int], None]
+    advance: Callable[[float], None]
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -53,7 +53,6 @@ def command(
       unhub check --targets targets.npy --query-bank bank.npy
       unhub check --queries queries.npy --targets targets.npy --relevant relevant.tsv --query-bank bank.npy --json
     """
-    from unhub.cli.cost import cost
     from unhub.cli.inspection import inspect
 
     given = options.given(context, (*FILES, *SETTINGS))
@@ -63,7 +62,7 @@ def command(
         seen = inspect(given)
         matrix = "scores" in seen.rows or "query_bank_scores" in seen.rows
         dim = None if matrix or "targets" not in seen.rows else seen.rows["targets"].shape[1]
-        expected = None if seen.bank is None else cost(seen.bank.shape[0], _columns(seen), dim, memory)
+        expected = None if seen.bank is None else _cost(seen, dim, memory)
     step = None if seen.problems else next_command(given, logits=seen.logits)
     if json:
         console.data(_plain(seen, expected, step))
@@ -75,13 +74,17 @@ def command(
         raise typer.Exit(BAD_INPUT)
 
 
-def _columns(seen: Inspection) -> int:
-    """Targets, and those of the target bank beside them, as dbsn reads them."""
+def _cost(seen: Inspection, dim: int | None, memory: str | None) -> Cost:
+    """The cost of the targets, and of those of the target bank beside them, as dbsn reads them."""
+    from unhub.cli.cost import cost
+
     assert seen.bank is not None
+    matrix = seen.rows.get("query_bank_scores", seen.rows.get("scores"))
     beside = seen.rows.get("target_bank")
     crossed = seen.rows.get("cross_bank_scores")
     extra = len(beside) if beside is not None else 0 if crossed is None else crossed.shape[1]
-    return seen.bank.shape[1] + extra
+    double = matrix is not None and str(matrix.dtype) == "float64"
+    return cost(seen.bank.shape[0], seen.bank.shape[1] + extra, dim, memory, double=double)
 
 
 def next_command(given: dict[str, Any], *, logits: bool) -> str | None:

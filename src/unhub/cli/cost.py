@@ -10,7 +10,7 @@ import numpy as np
 
 from unhub.core.blocks import memory_bytes
 from unhub.core.kernels import compiled_for
-from unhub.core.plan import Plan, in_words, plan
+from unhub.core.plan import Plan, for_scores, in_words, plan
 
 ROUNDS = 10
 """rounds of sn and dbsn"""
@@ -36,10 +36,13 @@ class Cost:
         return f"a fit of sn or dbsn reads {product}, {in_words(self.whole)} of scores, {_duration(self.seconds)}"
 
 
-def cost(rows: int, columns: int, dim: int | None, memory: str | int | None) -> Cost:
-    """The cost of ten rounds of Sinkhorn on a bank of this shape; dim is None when the scores exist already."""
-    compiled = compiled_for((rows, columns))
-    chosen = plan(rows, columns, memory_bytes(memory), compiled=compiled)
+def cost(rows: int, columns: int, dim: int | None, memory: str | int | None, *, double: bool = False) -> Cost:
+    """The cost of ten rounds of Sinkhorn on a bank of this shape; dim is None when the scores exist already.
+
+    double: the scores are float64, and stay so.
+    """
+    compiled = compiled_for((rows, columns)) and not double
+    chosen = plan(rows, columns, for_scores(memory_bytes(memory)), compiled=compiled, number_bytes=8 if double else 4)
     exponentials, multiplying = _per_score(dim)
     folding = exponentials * (FOLDING if compiled else 1)
     seconds = rows * columns * chosen.products(ROUNDS) * (multiplying + folding) + ROUNDS * rows * columns * 2e-10

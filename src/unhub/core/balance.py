@@ -11,13 +11,14 @@ so that K lies in [0, 1] whatever tau is. A round that scales the columns by v a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unhub.core.arrays import is_numpy, namespace, wide
 from unhub.core.kernels import compiled, suits
-from unhub.core.logsumexp import LOG2_E, row_exponentials, row_logsumexp
+from unhub.core.logsumexp import LOG2_E, SETTLE_ROWS, row_exponentials, row_logsumexp
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 
@@ -90,11 +91,19 @@ class Balance:
         return top + self._tau * np.log(z.astype(np.float64))
 
     def _summed(self, rows: int, work: Any) -> FloatArray:
-        """Runs the work on parts of the rows, and adds up what each part found for the columns."""
-        self._mass.fill(0)
-        share(rows, work, parts=len(self._mass))
-        total: FloatArray = self._mass.sum(axis=0, dtype=np.float64)
+        """Runs the work on parts of the rows, and adds up in float64 what each part found for the columns."""
+        total = np.zeros(self._mass.shape[1])
+        step = SETTLE_ROWS * len(self._mass)
+        for low in range(0, rows, step):
+            self._mass.fill(0)
+            within = min(step, rows - low)
+            share(within, partial(_from, work, low), parts=len(self._mass))
+            total += self._mass.sum(axis=0, dtype=np.float64)
         return total
+
+
+def _from(work: Any, low: int, part: int, start: int, stop: int) -> None:
+    work(part, low + start, low + stop)
 
 
 def _products(kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
@@ -105,7 +114,7 @@ def _products(kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
         return z, xp.astype(xp.where(z > 0, a / z, xp.zeros_like(z)) @ kernel, wide(kernel))
     z = np.empty(len(kernel), dtype=kernel.dtype)
     mass = np.zeros(kernel.shape[1])
-    step = max(1, AT_ONCE // kernel.shape[1])
+    step = max(1, min(AT_ONCE // kernel.shape[1], SETTLE_ROWS))
     for start in range(0, len(kernel), step):
         rows = slice(start, start + step)
         np.matmul(kernel[rows], v, out=z[rows])

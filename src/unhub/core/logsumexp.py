@@ -22,7 +22,7 @@ LARGE_TAU = 0.25
 LOG2_E = 1.4426950408889634
 
 SETTLE_ROWS = 4096
-"""rows whose exponentials are added in float32 before the sum moves to float64"""
+"""rows whose exponentials one part adds in float32 before the sum moves to float64"""
 
 SUMS_MEMORY = 1 << 24
 """bytes that the sums of a block's parts may take between them"""
@@ -104,8 +104,11 @@ class ColumnSums:
     def add(self, scores: FloatArray, f: FloatArray | None = None) -> None:
         """Takes in a block of rows, with their potentials if they have any."""
         if self._parts is not None and suits(scores):
-            if self._parts.add(scores, f):
-                self._merge(self._parts.settle())
+            step = self._parts.rows_at_once
+            for low in range(0, scores.shape[0], step):
+                rows = slice(low, low + step)
+                if self._parts.add(scores[rows], None if f is None else f[rows]):
+                    self._merge(self._parts.settle())
         else:
             self._merge(column_logsumexp(scores, self._tau, f))
 
@@ -131,6 +134,11 @@ class _Parts:
         self._scratch = np.empty((self._count, columns), dtype=np.float32)
         self._clear()
 
+    @property
+    def rows_at_once(self) -> int:
+        """how many rows may be added before they are settled"""
+        return SETTLE_ROWS * self._count
+
     def add(self, scores: FloatArray, f: FloatArray | None) -> bool:
         """Takes in a block; true when so many rows were added that they should be settled."""
         rows = scores.shape[0]
@@ -145,7 +153,7 @@ class _Parts:
 
         share(rows, work, parts=self._count, step=CHUNK_ROWS)
         self._rows += rows
-        return self._rows >= SETTLE_ROWS
+        return self._rows >= self.rows_at_once
 
     def settle(self) -> FloatArray:
         """What was added since the last time, as a log-sum-exp in float64."""

@@ -75,6 +75,11 @@ def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: 
     return Plan("streamed", rows, columns, 0, min(rows, height(columns, memory * 3 // 4)), number_bytes)
 
 
+def for_scores(memory: int) -> int:
+    """What a bound on memory leaves for scores, beside sums and vectors."""
+    return memory - memory // 8
+
+
 def in_words(number: float) -> str:
     """Bytes as people say them.
 

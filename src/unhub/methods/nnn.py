@@ -12,7 +12,7 @@ from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import checked, count, not_negative
 from unhub.foundation.types import FloatArray
 
-BYTES, SLACK = 64, 64
+BYTES, SLACK = 128, 64
 """bytes for each of the k scores that a column holds, and for some more, in all copies: galleries that would need more
 than the memory are done a part at a time"""
 

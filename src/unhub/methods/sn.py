@@ -68,7 +68,8 @@ def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: flo
 
     def note(state: Round) -> None:
         if journal is not None:
-            journal.save(lambda: {"f": host(state.f), "columns": host(state.columns)} | passes.state(), state.done)
+            parts = {"f": state.f, "columns": state.columns} | passes.state()
+            journal.save(lambda: {name: host(part) for name, part in parts.items()}, state.done)
 
     def run(start: Round | None) -> Potentials:
         return sinkhorn(
@@ -86,7 +87,7 @@ def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: flo
     gallery = banks.queries.shape[1]
     found = run(_resumed(journal, passes, bank))
     if passes.lost:
-        passes.use_logs()
+        passes.start_in_logs()
         found = run(None)
     bias = as_bias(found, tau, gallery=gallery)
     return replace(bias, error_bound=tau * passes.error, plan=str(passes.plan))

@@ -1,0 +1,284 @@
+"""A fit that was interrupted goes on where it was, to the last bit."""
+
+import re
+
+import numpy as np
+import pytest
+from reference.problems import scores, unit_vectors
+
+import unhub
+from unhub.api import checkpoint
+from unhub.banks import EmbeddingBank
+from unhub.core import kernels
+
+pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
+
+ROWS, COLUMNS = 130, 90
+
+BYTES = {"cached": 8, "cached in 16 bits": 4, "partly cached": 2, "streamed": 1}
+"""memory for each score with which a plan is the fastest that fits"""
+
+by_plan = pytest.mark.parametrize("kind", BYTES)
+
+
+@pytest.fixture(autouse=True)
+def compiled_and_always_written(monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1)
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(6)
+    return {"targets": unit_vectors(rng, COLUMNS, 16), "query_bank": unit_vectors(rng, ROWS, 16), "tau": 0.02}
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "half.done"
+
+
+def memory(kind):
+    return BYTES[kind] * ROWS * COLUMNS
+
+
+def interrupt_in(wanted):
+    """A progress callback that loses its patience in that round."""
+
+    def progress(work, done, total):
+        if re.search(rf"round {wanted} of", work):
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def interrupted(name, given, file, wanted=4, **how):
+    """Fits until that round, and leaves the file behind."""
+    with pytest.raises(KeyboardInterrupt):
+        unhub.fit(name, **given, checkpoint=file, progress=interrupt_in(wanted), **how)
+    assert file.exists()
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found.bias, expected.bias)
+    np.testing.assert_array_equal(found.potentials, expected.potentials)
+    assert (found.status, found.iterations) == (expected.status, expected.iterations)
+    assert found.marginal_error == expected.marginal_error
+    assert found.error_bound == expected.error_bound
+    assert found.plan == expected.plan
+
+
+@by_plan
+def test_a_resumed_fit_is_the_fit_without_a_break(kind, problem, file):
+    whole = unhub.fit("sn", **problem, memory=memory(kind))
+    assert whole.plan.startswith(f"{kind}: ")
+    interrupted("sn", problem, file, memory=memory(kind))
+    same(unhub.fit("sn", **problem, checkpoint=file, resume=True, memory=memory(kind)), whole)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("who", ["compiled", "plain"])
+@pytest.mark.parametrize("wanted", [2, 9, 10])
+def test_whichever_round_it_was(wanted, who, problem, file, monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1 if who == "compiled" else 1 << 60)
+    interrupted("sn", problem, file, wanted)
+    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+
+
+@by_plan
+def test_a_fit_with_a_target_bank(kind, problem, file):
+    given = problem | {"target_bank": unit_vectors(np.random.default_rng(1), 30, 16)}
+    size = BYTES[kind] * ROWS * (COLUMNS + 30)
+    whole = unhub.fit("dbsn", **given, memory=size)
+    interrupted("dbsn", given, file, memory=size)
+    same(unhub.fit("dbsn", **given, checkpoint=file, resume=True, memory=size), whole)
+
+
+@by_plan
+def test_a_fit_in_the_log_domain(kind, file):
+    s = scores(np.random.default_rng(2), ROWS, COLUMNS)
+    s[:, 7] -= 1.1
+    s[:, 8] += 0.7
+    given = {"scores": s, "tau": 1e-3, "memory": memory(kind)}
+    interrupted("sn", given, file)
+    same(unhub.fit("sn", **given, checkpoint=file, resume=True), unhub.fit("sn", **given))
+
+
+def test_a_fit_on_tensors(problem, file):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given = {key: torch.from_numpy(value) if key != "tau" else value for key, value in problem.items()}
+    interrupted("sn", given, file)
+    same(unhub.fit("sn", **given, checkpoint=file, resume=True), unhub.fit("sn", **given))
+
+
+def test_interrupted_twice(problem, file):
+    interrupted("sn", problem, file, 3)
+    with pytest.raises(KeyboardInterrupt):
+        unhub.fit("sn", **problem, checkpoint=file, resume=True, progress=interrupt_in(7))
+    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+
+
+def test_what_was_done_is_not_read_again(problem, file, monkeypatch):
+    seen = []
+    read = EmbeddingBank.read
+
+    def watched(self, start, stop, out=None):
+        seen.append(stop - start)
+        return read(self, start, stop, out)
+
+    how = {"memory": memory("streamed")}
+    monkeypatch.setattr(EmbeddingBank, "read", watched)
+    unhub.fit("sn", **problem, **how)
+    whole = sum(seen)
+    interrupted("sn", problem, file, 8, **how)
+    seen.clear()
+    unhub.fit("sn", **problem, checkpoint=file, resume=True, **how)
+    assert whole - sum(seen) == 7 * ROWS
+
+
+def test_progress_begins_where_the_fit_does(problem, file):
+    interrupted("sn", problem, file, 8, memory=memory("streamed"))
+    seen = []
+    given = problem | {"memory": memory("streamed"), "progress": lambda *told: seen.append(told)}
+    unhub.fit("sn", **given, checkpoint=file, resume=True)
+    assert seen[0][0] == "sn, round 8 of 10"
+    assert 7 * ROWS < seen[0][1] <= 8 * ROWS
+    assert seen[-1][1:] == (10 * ROWS, 10 * ROWS)
+    assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+
+
+def test_more_rounds_than_before(problem, file):
+    interrupted("sn", problem, file)
+    found = unhub.fit("sn", **problem, iterations=15, checkpoint=file, resume=True)
+    same(found, unhub.fit("sn", **problem, iterations=15))
+
+
+def test_fewer_rounds_than_were_done(problem, file):
+    """Whatever it does, it says what it did."""
+    interrupted("sn", problem, file, 8)
+    found = unhub.fit("sn", **problem, iterations=2, checkpoint=file, resume=True)
+    np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem, iterations=found.iterations).bias)
+
+
+def test_a_tolerance_that_was_not_there_before(problem, file):
+    interrupted("sn", problem, file)
+    found = unhub.fit("sn", **problem, tol=1e-3, checkpoint=file, resume=True)
+    same(found, unhub.fit("sn", **problem, tol=1e-3))
+    assert found.status == "converged"
+
+
+def test_another_strength_is_the_same_fit(problem, file):
+    interrupted("sn", problem, file)
+    found = unhub.fit("sn", **problem, strength=0.5, checkpoint=file, resume=True)
+    np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem, strength=0.5).bias)
+
+
+def test_without_a_file_it_starts_from_the_beginning(problem, file):
+    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+    assert not file.exists()
+
+
+def test_without_resume_an_old_file_is_written_over(problem, file):
+    interrupted("sn", problem, file)
+    seen = []
+    unhub.fit("sn", **problem, checkpoint=file, progress=lambda *told: seen.append(told))
+    assert seen[0][0] == "sn, round 1 of 10"
+    assert not file.exists()
+
+
+def test_nothing_is_left_beside_the_file(problem, file):
+    interrupted("sn", problem, file)
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+def test_a_quick_fit_writes_nothing(problem, file, monkeypatch):
+    monkeypatch.setattr(checkpoint, "EVERY", 1e9)
+    with pytest.raises(KeyboardInterrupt):
+        unhub.fit("sn", **problem, checkpoint=file, progress=interrupt_in(4))
+    assert not file.exists()
+
+
+OTHERS = {
+    "another temperature": lambda given: given | {"tau": 0.03},
+    "other targets": lambda given: given | {"targets": given["targets"][::-1].copy()},
+    "another bank": lambda given: given | {"query_bank": given["query_bank"][:-1]},
+    "other weights": lambda given: given | {"query_weight": np.arange(1.0, ROWS + 1)},
+    "another prior": lambda given: given | {"target_prior": np.arange(1.0, COLUMNS + 1)},
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_the_file_of_another_fit_is_refused(other, problem, file):
+    interrupted("sn", problem, file)
+    with pytest.raises(unhub.InputError, match=r"half.done is of another fit .*remove it, or fit without resume"):
+        unhub.fit("sn", **OTHERS[other](problem), checkpoint=file, resume=True)
+    assert file.exists()
+
+
+def test_the_file_of_another_method_is_refused(problem, file):
+    interrupted("sn", problem, file)
+    with pytest.raises(unhub.InputError, match="is of another fit"):
+        unhub.fit("dbsn", **problem, target_bank=problem["targets"][:5], checkpoint=file, resume=True)
+
+
+def test_the_file_of_a_fit_with_itself_is_refused(problem, file):
+    """ignore_self changes every score of the diagonal."""
+    own = problem | {"query_bank": problem["targets"]}
+    interrupted("sn", own, file)
+    with pytest.raises(unhub.InputError, match="is of another fit"):
+        unhub.fit("sn", **own, ignore_self=True, checkpoint=file, resume=True)
+
+
+def test_the_file_of_a_fit_on_lengths_is_refused(problem, file):
+    """normalize changes the scores of vectors that are not of unit length."""
+    longer = problem | {"targets": problem["targets"] * np.linspace(0.995, 1.005, COLUMNS, dtype=np.float32)[:, None]}
+    interrupted("sn", longer, file)
+    with pytest.raises(unhub.InputError, match="is of another fit"):
+        unhub.fit("sn", **longer, normalize=True, checkpoint=file, resume=True)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "words", "a bit"])
+def test_a_damaged_file_is_refused(damage, problem, file):
+    interrupted("sn", problem, file)
+    content = file.read_bytes()
+    file.write_bytes(
+        {
+            "cut": content[: len(content) // 2],
+            "empty": b"",
+            "words": b"not a fit at all",
+            "a bit": bytes([content[0] ^ 0x80]) + content[1:],
+        }[damage]
+    )
+    with pytest.raises(unhub.InputError, match=r"half.done is not an interrupted fit, or is damaged; .*remove it"):
+        unhub.fit("sn", **problem, checkpoint=file, resume=True)
+
+
+def test_a_file_of_vectors_is_refused_and_left_alone(problem, file):
+    save_file = pytest.importorskip("safetensors.numpy").save_file
+    save_file({"x": problem["targets"]}, file)
+    content = file.read_bytes()
+    for resume in (True, False):
+        with pytest.raises(unhub.InputError, match="is not an interrupted fit"):
+            unhub.fit("sn", **problem, checkpoint=file, resume=resume)
+    assert file.read_bytes() == content
+
+
+def test_resume_needs_a_file_to_name(problem):
+    with pytest.raises(unhub.InputError, match="resume needs checkpoint="):
+        unhub.fit("sn", **problem, resume=True)
+
+
+def test_a_folder_that_is_not_there(problem, tmp_path):
+    with pytest.raises(unhub.InputError, match=r"there is no folder .*; make it first"):
+        unhub.fit("sn", **problem, checkpoint=tmp_path / "nowhere" / "half.done")
+
+
+def test_another_memory_goes_on_within_the_bounds(problem, file):
+    """The plan may change with the machine; the answer stays within both bounds."""
+    whole = unhub.fit("sn", **problem)
+    interrupted("sn", problem, file, memory=memory("cached"))
+    for kind in BYTES:
+        kept = file.read_bytes()
+        found = unhub.fit("sn", **problem, checkpoint=file, resume=True, memory=memory(kind))
+        assert np.abs(found.bias - whole.bias).max() <= 2 * (found.error_bound + whole.error_bound)
+        file.write_bytes(kept)

@@ -1,0 +1,59 @@
+"""A fit stays within the memory it was given, but for a few numbers for each row and each target."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from reference.problems import unit_vectors
+
+import unhub
+from unhub.core import kernels
+
+pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
+
+MEMORY = 64_000_000
+
+FOR_EACH_ITEM = 64
+"""bytes for each bank row and each target: potentials, marginals, digests and the answer, some of them twice"""
+
+SHAPES = {
+    "compiled": [(30_000, 500), (500, 60_000), (8000, 4000)],
+    "plain": [(30_000, 500), (200, 60_000), (4000, 5000)],
+}
+"""many rows, many targets, and scores of more than the memory"""
+
+WAYS = [("compiled", "float32"), ("compiled", "float16"), ("plain", "float16")]
+CASES = [(who, kind, *shape) for who, kind in WAYS for shape in SHAPES[who]]
+
+
+def given(name, rows, columns, kind):
+    rng = np.random.default_rng(0)
+    sizes = {"targets": columns, "query_bank": rows} | ({"target_bank": 300} if name in ("dbsn", "dualis") else {})
+    vectors = {side: unit_vectors(rng, size, 16).astype(kind) for side, size in sizes.items()}
+    return vectors | ({"iterations": 2} if name in ("sn", "dbsn") else {})
+
+
+def peak(name, arguments, memory=MEMORY):
+    """The most that was allocated at once while the fit ran."""
+    tracemalloc.start()
+    try:
+        unhub.fit(name, **arguments, memory=memory)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("who", "kind", "rows", "columns"), CASES)
+@pytest.mark.parametrize("name", ["is", "nnn", "sn", "dbsn", "dualis"])
+def test_a_fit_stays_within_its_memory(name, who, kind, rows, columns, monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1 if who == "compiled" else 1 << 60)
+    for memory in (None, *(each * 30 * 340 for each in (4, 2, 1))):
+        unhub.fit(name, **given(name, 30, 40, kind), memory=memory)  # compiles and imports what is needed
+    allowed = MEMORY + FOR_EACH_ITEM * (rows + columns)
+    found = peak(name, given(name, rows, columns, kind))
+    assert found <= allowed, f"{found / 1e6:.1f} MB of {allowed / 1e6:.1f} MB"
+
+
+def test_the_measure_sees_a_matrix_of_scores():
+    """With memory for everything, everything is kept: the bound above can be broken."""
+    assert peak("sn", given("sn", 2000, 4000, "float32"), memory=1 << 30) > 2000 * 4000 * 4

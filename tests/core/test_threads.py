@@ -1,0 +1,132 @@
+"""Work on parts of a range: every row once, the same rows for the same part in every run."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import unhub
+from unhub.core import kernels, threads
+from unhub.core.threads import PARTS, available, parts_for, share
+
+
+@pytest.fixture
+def two(monkeypatch):
+    monkeypatch.setattr(threads, "available", lambda: 2)
+
+
+def shared(size, **how):
+    """The parts that were worked on, in order."""
+    seen = []
+    share(size, lambda *part: seen.append(part), **how)
+    return sorted(seen)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 6, 7, 63, 64, 65, 1000])
+@pytest.mark.parametrize("parts", [1, 2, 6])
+@pytest.mark.parametrize("step", [1, 3, 64])
+def test_every_row_belongs_to_one_part(two, size, parts, step):
+    seen = shared(size, parts=parts, step=step)
+    assert [row for _, start, stop in seen for row in range(start, stop)] == list(range(size))
+    assert [part for part, _, _ in seen] == list(range(len(seen)))
+    assert len(seen) <= parts
+    assert all((stop - start) % step == 0 for _, start, stop in seen[:-1])
+
+
+def test_parts_are_of_one_size_but_for_the_last(two):
+    assert shared(10, parts=3) == [(0, 0, 4), (1, 4, 8), (2, 8, 10)]
+    assert shared(10, parts=3, step=3) == [(0, 0, 6), (1, 6, 10)]
+
+
+def test_the_parts_are_the_same_on_any_number_of_threads(monkeypatch):
+    found = []
+    for number in (1, 2, 5):
+        monkeypatch.setattr(threads, "available", lambda number=number: number)
+        found.append(shared(100, parts=6))
+    assert found[0] == found[1] == found[2]
+
+
+def test_what_goes_wrong_in_a_part_is_raised(two):
+    def work(part, start, stop):
+        if part == 1:
+            raise ZeroDivisionError("in part one")
+
+    with pytest.raises(ZeroDivisionError, match="in part one"):
+        share(10, work, parts=3)
+
+
+def test_work_goes_on_after_a_part_went_wrong(two):
+    with pytest.raises(ZeroDivisionError):
+        share(10, lambda *part: 1 / 0, parts=3)
+    assert len(shared(10, parts=3)) == 3
+
+
+@pytest.mark.parametrize(("wish", "expected"), [("1", 1), (" 1 ", 1), ("1,2", 1), ("1000000", None)])
+def test_the_wish_of_omp_is_obeyed(wish, expected, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    processors = available()
+    monkeypatch.setenv("OMP_NUM_THREADS", wish)
+    assert available() == (processors if expected is None else expected)
+
+
+@pytest.mark.parametrize("wish", ["", "0", "-1", "many", "1.5"])
+def test_other_wishes_change_nothing(wish, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    processors = available()
+    assert processors >= 1
+    monkeypatch.setenv("OMP_NUM_THREADS", wish)
+    assert available() == processors
+
+
+def test_parts_fit_in_their_memory(two):
+    assert parts_for(100, 1 << 20) == 2 * PARTS
+    assert parts_for(100, 350) == 3
+    assert parts_for(100, 1) == 1
+    assert parts_for(0, 1 << 20) == 2 * PARTS
+
+
+def test_one_processor_works_in_one_part(monkeypatch):
+    monkeypatch.setattr(threads, "available", lambda: 1)
+    assert parts_for(1, 1 << 30) == 1
+
+
+def test_the_same_fit_twice_is_the_same_to_the_last_bit(two, unit_rows, monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1)
+    given = {"targets": unit_rows(300, 16), "query_bank": unit_rows(500, 16), "tau": 0.05}
+    for name in ("is", "sn"):
+        first = unhub.fit(name, **given).bias
+        for _ in range(5):
+            np.testing.assert_array_equal(unhub.fit(name, **given).bias, first)
+
+
+def test_two_fits_at_the_same_time_do_not_meet(two, unit_rows, monkeypatch):
+    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1)
+    problems = [{"targets": unit_rows(300, 16), "query_bank": unit_rows(400, 16), "tau": 0.05} for _ in range(4)]
+    alone = [unhub.fit("sn", **each).bias for each in problems]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda each: unhub.fit("sn", **each).bias, problems))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own():
+    program = """
+import os
+from unhub.core import threads
+threads.available = lambda: 2
+def total():
+    seen = []
+    threads.share(10, lambda part, start, stop: seen.append(stop - start), parts=3)
+    return sum(seen)
+assert total() == 10
+child = os.fork()
+if child == 0:
+    os._exit(0 if total() == 10 else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
