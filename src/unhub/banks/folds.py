@@ -11,7 +11,6 @@ import numpy as np
 
 from unhub.banks.bank import Bank, blocks, slabs
 from unhub.banks.column_top import ColumnTop
-from unhub.banks.spread import spread
 from unhub.core.arrays import host, is_numpy, like, namespace, wide
 from unhub.core.kernels import compiled_for
 from unhub.core.logsumexp import LARGE_TAU, ColumnSums
@@ -23,11 +22,17 @@ def column_logsumexp(bank: Bank, tau: float, row_potential: FloatArray | None = 
     """tau * log sum_u exp((s_uj + f_u) / tau) of every target j: (gallery,) float64."""
     level = 0.0 if row_potential is None else float(row_potential.mean())
     potential = None if row_potential is None else like(row_potential - level, bank.home)
-    quick = is_numpy(bank.home) and compiled_for(bank.shape) and tau <= LARGE_TAU * spread(bank).largest
+    quick = is_numpy(bank.home) and compiled_for(bank.shape) and tau <= LARGE_TAU * _largest(bank)
     sums = ColumnSums(bank.shape[1], tau, compile=quick)
     for start, scores in slabs(bank) if quick else blocks(bank):
         sums.add(scores, None if potential is None else potential[start : start + scores.shape[0]])
     return host(sums.total()).astype(np.float64) + level
+
+
+def _largest(bank: Bank) -> float:
+    """The largest score of the first rows, by size."""
+    scores = np.abs(bank.read(0, min(8, bank.shape[0])))
+    return float(scores.max(initial=0.0, where=np.isfinite(scores)))
 
 
 def column_moments(bank: Bank, weight: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
