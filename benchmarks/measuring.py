@@ -135,6 +135,8 @@ def measure(
     """Memory of a first run, then the best of several, with the matrix product before, between and after them."""
     others = Others()
     large = len(pair[0]) * len(pair[1]) >= WARM // 16
+    if large:
+        warm_memory()
     base = memory_now()
     times = [timed(work)]
     peak = peak_memory()
