@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhub.core.arrays import is_numpy
-from unhub.core.blocks import SLAB_ROWS
+from unhub.core.blocks import SLAB_ROWS, touched
 from unhub.foundation.types import FloatArray
 
 
@@ -51,7 +51,7 @@ def slabs(bank: Bank) -> Iterator[tuple[int, FloatArray]]:
     """As blocks, tall ones for kernels without temporaries; a slab lasts until the next one is asked for."""
     rows = bank.shape[0]
     height = min(rows, bank.slab_rows, max(SLAB_ROWS, rows // 8))
-    scratch = np.empty((height, bank.shape[1]), dtype=np.float32) if is_numpy(bank.home) else None
+    scratch = touched((height, bank.shape[1]), np.float32) if is_numpy(bank.home) else None
     for start in range(0, rows, height):
         stop = min(start + height, rows)
         yield start, bank.read(start, stop, None if scratch is None else scratch[: stop - start])

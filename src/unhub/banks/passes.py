@@ -21,6 +21,7 @@ from unhub.banks.sampled import slices
 from unhub.banks.spread import spread
 from unhub.core.arrays import is_numpy, like, namespace, wide
 from unhub.core.balance import Balance
+from unhub.core.blocks import touched
 from unhub.core.kernels import compiled_for, suits
 from unhub.core.logsumexp import LARGE_TAU, ColumnSums, log
 from unhub.core.plan import for_scores, plan
@@ -201,9 +202,9 @@ class Passes:
     def _room(self, rows: int) -> Any:
         shape = rows, self.plan.columns
         if self.plan.number_bytes == 2:
-            return np.empty(shape, dtype=np.uint16)
+            return touched(shape, np.uint16)
         xp = namespace(self._share)
-        return np.empty(shape, self._type) if xp is np else xp.empty(shape, dtype=self._type, device=self._share.device)
+        return touched(shape, self._type) if xp is np else xp.empty(shape, dtype=self._type, device=self._share.device)
 
     def _sampled(self) -> Any:
         """Column potentials after a few rounds on a sample of the rows: near enough to the last ones."""
@@ -273,7 +274,7 @@ class Passes:
         if not is_numpy(self._share):
             return None
         if self._scratch is None:
-            self._scratch = np.empty((self.plan.block_rows, self.plan.columns), dtype=np.float32)
+            self._scratch = touched((self.plan.block_rows, self.plan.columns), np.float32)
         scratch: FloatArray = self._scratch[:rows]
         return scratch
 

@@ -6,8 +6,12 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import AnyArray
 
 UNKNOWN_MEMORY = 4 << 30
 """bytes that are taken to be free where the system does not say"""
@@ -96,6 +100,16 @@ def block_rows(columns: int, memory: int) -> int:
 def slab_rows(columns: int, memory: int) -> int:
     """Rows of scores to compute at once for kernels that need no temporaries: a tall block makes a fast product."""
     return max(1, min(memory // 4, LARGEST_SLAB) // max(1, columns))
+
+
+def touched(shape: tuple[int, int], dtype: Any) -> AnyArray:
+    """Fresh memory, written to once from end to end.
+
+    The system hands out its pages far faster in this order than to the threads of a product that ask here and there.
+    """
+    memory = np.empty(shape, dtype)
+    memory.fill(0)
+    return memory
 
 
 def divided(memory: int) -> tuple[int, int]:
