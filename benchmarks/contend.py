@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("key")
     parser.add_argument("shape", type=Shape.parse)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--patience", type=float, default=20.0, help="seconds after which no further run is begun")
     parser.add_argument("-o", "--output", type=Path, required=True, help="writes .json and .npz beside this name")
     options = parser.parse_args()

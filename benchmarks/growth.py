@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", type=Shape.parse, default="8000x4000x256")
     parser.add_argument("--small", action="store_true", help="from 1,000 x 500 x 32, to see that it works")
-    parser.add_argument("--runs", type=int, default=3, help="best of so many")
+    parser.add_argument("--runs", type=int, default=7, help="best of so many")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds until a fit is stopped")
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/growth.json"))
     options = parser.parse_args()

@@ -5,8 +5,9 @@
 
 Every row has a process of its own. Imports, compilation and one call on a tiny problem come before the clock and the
 count of memory begin, for everybody. The unit is one float32 product of the bank and the targets, measured before,
-between and after the runs of every row; its fastest is the unit of them all, and how it varied is printed. A row is
-marked ~ when other processes were busy meanwhile: repeat it on a quiet machine. Errors are against float64.
+between and after the runs of every row: its fastest in each process, and the middle of those, so that both sides are
+the best of a few. How it varied is printed. A row is marked ~ when other processes were busy meanwhile: repeat it on a
+quiet machine. Errors are against float64.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="everything at a tiny shape")
     parser.add_argument("--only", default="", help="rows whose key has this in it: unhub, peer:ott, sn ...")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--runs", type=int, default=3, help="best of so many")
+    parser.add_argument("--runs", type=int, default=7, help="best of so many")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds until a contender is stopped")
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/speed.json"))
     options = parser.parse_args()

@@ -58,7 +58,8 @@ class Block:
         rows, columns = self.scores.shape
         top, z = np.full(rows, np.nan, dtype=np.float32), np.full(rows, np.nan, dtype=np.float32)
         mass, row = np.zeros(columns, dtype=np.float32), np.full(columns, np.nan, dtype=np.float32)
-        kernel(self.scores, self.p, SCALE, self.v, self.a, top, z, mass, row, *more)
+        scratch = () if kernel is kernels.keep_floats else (row,)
+        kernel(self.scores, self.p, SCALE, self.v, self.a, top, z, mass, *scratch, *more)
         return top, z, mass
 
     def agrees(self, top, z, mass):
@@ -73,9 +74,7 @@ def powers_of_two(x):
     width = scores.shape[1]
     ones, zeros, one = np.ones(width, np.float32), np.zeros(width, np.float32), np.ones(1, np.float32)
     out = np.empty_like(scores)
-    kernels.keep_floats(
-        scores, zeros, np.float32(1), ones, one, one.copy(), one.copy(), zeros.copy(), zeros.copy(), out
-    )
+    kernels.keep_floats(scores, zeros, np.float32(1), ones, one, one.copy(), one.copy(), zeros.copy(), out)
     return out[0, 1:]
 
 
@@ -159,10 +158,10 @@ def test_16_bits_hold_nothing_below_two_to_the_minus_31():
     x = -np.linspace(0, 40, 4001)[None].astype(np.float32)
     columns = x.shape[1]
     halves, floats = np.empty((1, columns), dtype=np.uint16), np.empty_like(x)
-    for kernel, out in ((kernels.keep_halves, halves), (kernels.keep_floats, floats)):
-        zeros, one = np.zeros(columns, np.float32), np.ones(1, np.float32)
-        ones = np.ones(columns, np.float32)
-        kernel(x, zeros, np.float32(1), ones, one, one.copy(), one.copy(), zeros.copy(), zeros.copy(), out)
+    zeros, ones, one = np.zeros(columns, np.float32), np.ones(columns, np.float32), np.ones(1, np.float32)
+    given = x, zeros, np.float32(1), ones, one, one.copy(), one.copy(), zeros.copy()
+    kernels.keep_halves(*given, zeros.copy(), halves)
+    kernels.keep_floats(*given, floats)
     kept = in_floats(halves)[0]
     exact = floats[0].astype(np.float64)
     above = exact > 2.0**-31 * (1 + HALF)
@@ -188,7 +187,8 @@ def test_both_half_steps_from_16_bits(rows, columns):
 def test_row_sums(rows, columns, masked):
     block = Block(rows, columns, masked=masked)
     top, z = np.empty(rows, dtype=np.float32), np.empty(rows, dtype=np.float32)
-    kernels.row_sums(block.scores, block.p, SCALE, top, z, np.empty(columns, dtype=np.float32))
+    ones, row = np.ones(columns, dtype=np.float32), np.empty(columns, dtype=np.float32)
+    kernels.row_sums(block.scores, block.p, SCALE, ones, top, z, row)
     np.testing.assert_allclose(z, block.kernel.sum(axis=1), rtol=CLOSE)
     np.testing.assert_allclose(top[~block.dead], block.tops[~block.dead], atol=1e-7)
 
@@ -199,16 +199,17 @@ def exact_column_sums(scores, f, tau):
     return tau * (np.log(np.exp(x - np.where(np.isneginf(top), 0, top)).sum(axis=0)) + top)
 
 
-@pytest.mark.parametrize("order", ["rising", "falling", "as they come"])
+@pytest.mark.parametrize("order", ["rising", "falling", "as they come", "leaping"])
 def test_column_sums_follow_the_largest_term(order):
     """Blocks whose largest terms come first, last, or anywhere: the sums are moved along."""
     block = Block(130, 65)
     f = np.random.default_rng(1).normal(0, 0.5, 130).astype(np.float32)
-    f = {"rising": np.sort(f), "falling": np.sort(f)[::-1].copy(), "as they come": f}[order]
+    leaps = np.repeat(np.arange(10) // 4, 13).astype(np.float32) * 4
+    f = {"rising": np.sort(f), "falling": np.sort(f)[::-1].copy(), "as they come": f, "leaping": leaps}[order]
     shift, sums = np.full(65, NOTHING_YET), np.zeros(65, dtype=np.float32)
     for start in range(0, 130, 13):
         rows = slice(start, start + 13)
-        kernels.column_sums(block.scores[rows], f[rows], SCALE, shift, sums, np.empty(65, dtype=np.float32))
+        kernels.column_sums(block.scores[rows], f[rows], SCALE, shift, sums, np.empty((2, 65), dtype=np.float32))
     found = shift + TAU * np.log(sums.astype(np.float64))
     np.testing.assert_allclose(found, exact_column_sums(block.scores, f, TAU), atol=1e-6)
 

@@ -126,14 +126,38 @@ MUTANTS = [
     Mutant(
         "compiled rows are not shifted by their maximum",
         "core/compiled.py",
-        "out[j] = _exp2((scores[j] + p[j] - top) * scale)",
-        "out[j] = _exp2((scores[j] + p[j]) * scale)",
+        "power = _exp2((row[j] + p[j] - top) * scale)",
+        "power = _exp2((row[j] + p[j]) * scale)",
     ),
     Mutant(
         "compiled column sums stay behind when the maximum moves",
         "core/compiled.py",
         "sums[j] *= _exp2((shift[j] - top[j]) * scale)",
         "sums[j] *= np.float32(1)",
+    ),
+    Mutant(
+        "terms that run far ahead are not added again",
+        "core/compiled.py",
+        "if ahead < _FAR:",
+        "if ahead < np.float32(1e30):",
+    ),
+    Mutant(
+        "the last of an odd number of rows is left out",
+        "core/compiled.py",
+        "for u in range(0, rows - 1, 2):\n        _add",
+        "for u in range(0, rows - 2, 2):\n        _add",
+    ),
+    Mutant(
+        "the first edge of a column leaves out its equals",
+        "banks/column_top.py",
+        "return np.nextafter(edge, np.float32(-np.inf))",
+        "return edge",
+    ),
+    Mutant(
+        "the first edge of a column is too high",
+        "banks/column_top.py",
+        "surplus = len(tops) - self._k",
+        "surplus = len(tops) - self._k // 2",
     ),
     Mutant(
         "16 bits are cut off and not rounded",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from unhub.banks.bank import Bank
+from unhub.banks.wrapped import Wrapped
 from unhub.foundation.types import FloatArray
 
 
@@ -27,32 +27,12 @@ class Budget:
 
 
 @dataclass
-class CachedBank:
+class CachedBank(Wrapped):
     """Another bank's scores, kept while they are read in order and the budget lasts; the rest is read again."""
 
     bank: Bank
     budget: Budget
     _filled: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(bank, gallery)"""
-        return self.bank.shape
-
-    @property
-    def block_rows(self) -> int:
-        """how many rows to read at once"""
-        return self.bank.block_rows
-
-    @property
-    def slab_rows(self) -> int:
-        """how many rows a kernel without temporaries may read at once"""
-        return self.bank.slab_rows
-
-    @property
-    def home(self) -> Any:
-        """an array of the library that the scores come in"""
-        return self.bank.home
 
     @cached_property
     def _kept(self) -> FloatArray:

@@ -16,6 +16,9 @@ STEP = 64
 ROOM = 3
 """scores that a pool holds, in multiples of k: fuller pools mean fewer selections and more scores to select from"""
 
+GROUPS, GROUP_ROWS = 2, 4
+"""groups of rows whose largest scores give a first edge, in multiples of k, and the rows that make it worth it"""
+
 LANES = 64
 """columns in a part are a multiple of this, so that no two threads write to one line of the cache"""
 
@@ -48,12 +51,18 @@ class ColumnTop:
         """Scores and weights, best first: (k, gallery) twice, k clipped to the finite scores that every column has."""
         if self._pools is not None and self._pools.used:
             self._waiting.append(self._pools.best())
+        best, weights = self._sorted()
+        finite = max(1, int(np.isfinite(best).all(axis=1).sum()))
+        return best[:finite], weights[:finite]
+
+    def _sorted(self) -> tuple[FloatArray, FloatArray]:
+        if len(self._waiting) == 1 and self._pools is not None and self._pools.used:
+            best = self._waiting[0].astype(np.float64)
+            return best, np.ones_like(best)
         self._select()
         order = np.argsort(-self._waiting[0], axis=0, kind="stable")
         best = np.take_along_axis(self._waiting[0], order, axis=0).astype(np.float64)
-        weights = np.take_along_axis(self._weights[0], order, axis=0) if self._weights else np.ones_like(best)
-        finite = max(1, int(np.isfinite(best).all(axis=1).sum()))
-        return best[:finite], weights[:finite]
+        return best, np.take_along_axis(self._weights[0], order, axis=0) if self._weights else np.ones_like(best)
 
     def _select(self) -> None:
         """Keeps the k largest of each column, unordered, and the weights that go with them."""
@@ -87,21 +96,41 @@ class _Pools:
 
     def add(self, scores: FloatArray) -> None:
         """Takes in a block; threads have columns of their own."""
+        first = not self.used and len(scores) >= GROUPS * GROUP_ROWS * self._k
 
         def work(part: int, left: int, right: int) -> None:
             mine = slice(left, right)
-            for start in range(0, scores.shape[0], STEP):
-                rows = scores[start : start + STEP]
-                self._kernels.gather_columns(rows, left, right, self._edge, self._count, self._pool)
-                if self._count[mine].max(initial=0) + STEP > self._pool.shape[1]:
-                    self._empty(mine)
+            if first:
+                self._edge[mine] = self._first_edge(scores, left, right)
+            given = left, right, STEP, self._edge, self._count, self._pool
+            done = self._kernels.gather_columns(scores, *given)
+            while done < len(scores):
+                self._empty(mine)
+                done += self._kernels.gather_columns(scores[done:], *given)
 
         share(scores.shape[1], work, parts=self._parts, step=LANES)
 
     def best(self) -> FloatArray:
-        """(k, gallery), unordered; minus infinity where a column has fewer."""
-        self._empty(slice(None))
-        return np.ascontiguousarray(self._pool[:, : self._k].T)
+        """(k, gallery), best first; minus infinity where a column has fewer."""
+        best = np.empty((self._k, len(self._pool)), dtype=np.float32)
+
+        def work(part: int, left: int, right: int) -> None:
+            self._empty(slice(left, right))
+            best[:, left:right] = np.sort(self._pool[left:right, : self._k])[:, ::-1].T
+
+        share(len(self._pool), work, parts=self._parts, step=LANES)
+        return best
+
+    def _first_edge(self, scores: FloatArray, left: int, right: int) -> FloatArray:
+        """Just below the k-th largest of the largest scores of 2k groups of rows.
+
+        At least k scores of a column are as large, whatever their order; of random ones about a third more than k.
+        """
+        tops = np.empty((GROUPS * self._k, right - left), dtype=np.float32)
+        self._kernels.group_tops(scores, left, right, tops)
+        surplus = len(tops) - self._k
+        edge = np.partition(np.ascontiguousarray(tops.T), surplus, axis=1)[:, surplus]
+        return np.nextafter(edge, np.float32(-np.inf))
 
     def _empty(self, mine: slice) -> None:
         """Keeps the k largest of these columns' pools."""
@@ -111,5 +140,5 @@ class _Pools:
         held[np.arange(width) >= count[:, None]] = -np.inf
         held.partition(width - self._k, axis=1)
         pool[:, : self._k] = held[:, width - self._k :].copy()
-        self._edge[mine] = pool[:, : self._k].min(axis=1)
+        self._edge[mine] = np.maximum(self._edge[mine], pool[:, : self._k].min(axis=1))
         count.fill(self._k)

@@ -58,7 +58,7 @@ class Balance:
             elif kept.dtype == np.uint16:
                 self._kernels.keep_halves(scores[rows], *given, *found, self._row[part], kept[rows])
             else:
-                self._kernels.keep_floats(scores[rows], *given, *found, self._row[part], kept[rows])
+                self._kernels.keep_floats(scores[rows], *given, *found, kept[rows])
 
         return z, self._summed(len(scores), work), top
 
@@ -81,11 +81,12 @@ class Balance:
         """tau * log sum_j exp((s_uj + g_j) / tau) of every row, float64."""
         if self._kernels is None or not suits(scores):
             return row_logsumexp(scores, self._tau, g)
+        ones = np.ones_like(g)
         top, z = np.empty(len(scores), dtype=np.float32), np.empty(len(scores), dtype=np.float32)
 
         def work(part: int, start: int, stop: int) -> None:
             rows = slice(start, stop)
-            self._kernels.row_sums(scores[rows], g, self._scale, top[rows], z[rows], self._row[part])
+            self._kernels.row_sums(scores[rows], g, self._scale, ones, top[rows], z[rows], self._row[part])
 
         share(len(scores), work, parts=len(self._row))
         return top + self._tau * np.log(z.astype(np.float64))

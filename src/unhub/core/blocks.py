@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from unhub.core.threads import available, share
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 
@@ -27,6 +28,9 @@ SLAB_ROWS = 4096
 
 FEWEST_ROWS = 64
 """rows that a matrix product wants at once, whatever the width"""
+
+PAGE = 1 << 12
+"""bytes that the system hands out at once, at least"""
 
 TEMPORARIES = 6
 """arrays of a block's size that may be alive at once: scores, shifted scores, exponentials, float64 sums"""
@@ -103,12 +107,17 @@ def slab_rows(columns: int, memory: int) -> int:
 
 
 def touched(shape: tuple[int, int], dtype: Any) -> AnyArray:
-    """Fresh memory, written to once from end to end.
+    """Fresh memory, of which every page was written to once.
 
-    The system hands out its pages far faster in this order than to the threads of a product that ask here and there.
+    The system hands out its pages far faster in order than to the threads of a product that ask here and there.
     """
     memory = np.empty(shape, dtype)
-    memory.fill(0)
+    pages = memory.reshape(-1)[:: max(1, PAGE // memory.itemsize)]
+
+    def touch(part: int, start: int, stop: int) -> None:
+        pages[start:stop] = 0
+
+    share(len(pages), touch, parts=available())
     return memory
 
 

@@ -72,6 +72,17 @@ def _larger(context: Any, left: Any, right: Any) -> Any:
     return types.float32(types.float32, types.float32), generate
 
 
+@_intrinsic
+def _smaller(context: Any, left: Any, right: Any) -> Any:
+    """The smaller of two numbers, likewise."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        below = builder.fcmp_ordered("<", *arguments, flags=["nnan", "nsz"])
+        return builder.select(below, *arguments, flags=["nnan", "nsz"])
+
+    return types.float32(types.float32, types.float32), generate
+
+
 @_compiled
 def _exp2(x: Any) -> Any:
     """2^x for x up to 127; 2^-126 for anything smaller."""
@@ -96,14 +107,29 @@ def _largest(scores: Any, p: Any) -> Any:
 
 
 @_compiled
-def _exponentials(scores: Any, p: Any, top: Any, scale: Any, out: Any) -> None:
-    """out_j = 2^((s_j + p_j - top) scale); zero throughout for a masked row."""
+def _copy(row: Any, out: Any) -> None:
+    for j in range(row.shape[0]):
+        out[j] = row[j]
+
+
+@_compiled
+def _exponentials(row: Any, p: Any, scale: Any, v: Any) -> Any:
+    """Turns a row of scores into its kernel 2^((s_j + p_j - top) scale), zero throughout for a masked row.
+
+    Gives top, the largest s_j + p_j, and the kernel's sum with the columns scaled by v. It works in place: two arrays
+    that might be the same memory would keep the compiler from vectorising.
+    """
+    top = _largest(row, p)
+    total = np.float32(0)
     if top <= _LOWEST:
-        for j in range(scores.shape[0]):
-            out[j] = np.float32(0)
+        for j in range(row.shape[0]):
+            row[j] = np.float32(0)
     else:
-        for j in range(scores.shape[0]):
-            out[j] = _exp2((scores[j] + p[j] - top) * scale)
+        for j in range(row.shape[0]):
+            power = _exp2((row[j] + p[j] - top) * scale)
+            row[j] = power
+            total += power * v[j]
+    return top, total
 
 
 @_compiled
@@ -115,59 +141,52 @@ def _dot(row: Any, v: Any) -> Any:
 
 
 @_compiled
-def _balance(row: Any, v: Any, a: Any, mass: Any) -> Any:
-    """The row's sum with the columns scaled by v; the row, scaled to the sum a, is added to the mass."""
-    z = _dot(row, v)
-    if z > 0:
-        share = a / z
-        for j in range(row.shape[0]):
-            mass[j] += share * row[j]
-    return z
+def _balance(row: Any, z: Any, a: Any, mass: Any) -> None:
+    """Adds a row of the sum z to the mass, scaled to the sum a."""
+    share = a / z if z > 0 else np.float32(0)
+    for j in range(row.shape[0]):
+        mass[j] += share * row[j]
 
 
 @_compiled
 def pass_scores(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any) -> None:
     """Both half-steps of a block of rows; `row` is scratch of one row."""
     for u in range(scores.shape[0]):
-        top[u] = _largest(scores[u], p)
-        _exponentials(scores[u], p, top[u], scale, row)
-        z[u] = _balance(row, v, a[u], mass)
+        _copy(scores[u], row)
+        top[u], z[u] = _exponentials(row, p, scale, v)
+        _balance(row, z[u], a[u], mass)
 
 
 @_compiled
-def keep_floats(
-    scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any, out: Any
-) -> None:
-    """As pass_scores, with the kernel kept as float32; `out` may be the scores themselves.
-
-    The row goes by way of scratch: a loop that reads and writes the same memory is not vectorised.
-    """
+def keep_floats(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, out: Any) -> None:
+    """As pass_scores, with the kernel kept as float32; `out` may be the scores themselves."""
+    apart = scores.ctypes.data != out.ctypes.data
     for u in range(scores.shape[0]):
-        top[u] = _largest(scores[u], p)
-        _exponentials(scores[u], p, top[u], scale, row)
-        z[u] = _balance(row, v, a[u], mass)
-        kept = out[u]
-        for j in range(row.shape[0]):
-            kept[j] = row[j]
+        row = out[u]
+        if apart:
+            _copy(scores[u], row)
+        top[u], z[u] = _exponentials(row, p, scale, v)
+        _balance(row, z[u], a[u], mass)
 
 
 @_compiled
 def pass_floats(kernel: Any, v: Any, a: Any, z: Any, mass: Any) -> None:
-    """Both half-steps from a kernel kept as float32.
-
-    A row's second use, from cache, goes along with the next row's first, from memory.
-    """
-    if kernel.shape[0] == 0:
-        return
-    total = _dot(kernel[0], v)
-    for u in range(kernel.shape[0]):
-        z[u] = total
-        share = a[u] / total if total > 0 else np.float32(0)
-        row, following = kernel[u], kernel[min(u + 1, kernel.shape[0] - 1)]
-        total = np.float32(0)
+    """Both half-steps from a kernel kept as float32, two rows at a time: v and the mass are half as often read."""
+    rows = kernel.shape[0]
+    for u in range(0, rows - 1, 2):
+        row, other = kernel[u], kernel[u + 1]
+        total, total_of_other = np.float32(0), np.float32(0)
         for j in range(row.shape[0]):
-            mass[j] += share * row[j]
-            total += following[j] * v[j]
+            total += row[j] * v[j]
+            total_of_other += other[j] * v[j]
+        z[u], z[u + 1] = total, total_of_other
+        share = a[u] / total if total > 0 else np.float32(0)
+        share_of_other = a[u + 1] / total_of_other if total_of_other > 0 else np.float32(0)
+        for j in range(row.shape[0]):
+            mass[j] += share * row[j] + share_of_other * other[j]
+    if rows % 2:
+        z[rows - 1] = _dot(kernel[rows - 1], v)
+        _balance(kernel[rows - 1], z[rows - 1], a[rows - 1], mass)
 
 
 @_compiled
@@ -176,9 +195,9 @@ def keep_halves(
 ) -> None:
     """As pass_scores, with the kernel kept in 16 bits."""
     for u in range(scores.shape[0]):
-        top[u] = _largest(scores[u], p)
-        _exponentials(scores[u], p, top[u], scale, row)
-        z[u] = _balance(row, v, a[u], mass)
+        _copy(scores[u], row)
+        top[u], z[u] = _exponentials(row, p, scale, v)
+        _balance(row, z[u], a[u], mass)
         kept = out[u]
         for j in range(row.shape[0]):
             bits = _bits_of(row[j]) - HALF_BASE + np.int32(1 << (HALF_SHIFT - 1))
@@ -190,46 +209,82 @@ def pass_halves(kernel: Any, v: Any, a: Any, z: Any, mass: Any, row: Any) -> Non
     """Both half-steps from a kernel kept in 16 bits."""
     for u in range(kernel.shape[0]):
         kept = kernel[u]
+        total = np.float32(0)
         for j in range(row.shape[0]):
             bits = np.int32(kept[j])
             number = _float_of((bits << np.int32(HALF_SHIFT)) + HALF_BASE)
-            row[j] = number if bits > 0 else np.float32(0)
-        z[u] = _balance(row, v, a[u], mass)
+            number = number if bits > 0 else np.float32(0)
+            row[j] = number
+            total += number * v[j]
+        z[u] = total
+        _balance(row, total, a[u], mass)
 
 
 @_compiled
-def row_sums(scores: Any, p: Any, scale: Any, top: Any, z: Any, row: Any) -> None:
+def row_sums(scores: Any, p: Any, scale: Any, ones: Any, top: Any, z: Any, row: Any) -> None:
     """Largest s_uj + p_j of each row, and the sum of 2^((s_uj + p_j - top_u) scale)."""
     for u in range(scores.shape[0]):
-        top[u] = _largest(scores[u], p)
-        _exponentials(scores[u], p, top[u], scale, row)
-        total = np.float32(0)
-        for j in range(row.shape[0]):
-            total += row[j]
-        z[u] = total
+        _copy(scores[u], row)
+        top[u], z[u] = _exponentials(row, p, scale, ones)
+
+
+_FAR = np.float32(60.0)
+"""powers of two by which a term may be ahead of the largest one before it, and the sum still be moved along"""
 
 
 @_compiled
-def column_sums(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
-    """Adds 2^((s_uj + f_u - shift_j) scale) of every row to the sums; the shift follows the largest term seen.
+def _add_exponentials(
+    row: Any, f: Any, other: Any, f_of_other: Any, scale: Any, shift: Any, sums: Any, top: Any
+) -> None:
+    """Adds 2^((s_j + f - shift_j) scale) of two rows to the sums, and follows the largest term.
 
-    `top` is scratch of one row.
+    Terms too far ahead are added as something; the caller sees from the top that they were.
     """
-    for j in range(top.shape[0]):
-        top[j] = shift[j]
-    for u in range(scores.shape[0]):
-        row = scores[u]
-        potential = f[u]
-        for j in range(row.shape[0]):
-            top[j] = _larger(row[j] + potential, top[j])
-    for j in range(top.shape[0]):
+    for j in range(row.shape[0]):
+        term, other_term = row[j] + f, other[j] + f_of_other
+        top[j] = _larger(_larger(term, other_term), top[j])
+        power = _exp2(_smaller((term - shift[j]) * scale, _FAR))
+        sums[j] += power + _exp2(_smaller((other_term - shift[j]) * scale, _FAR))
+
+
+@_compiled
+def _add_block(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
+    rows = scores.shape[0]
+    for u in range(0, rows - 1, 2):
+        _add_exponentials(scores[u], f[u], scores[u + 1], f[u + 1], scale, shift, sums, top)
+    if rows % 2:  # beside a row that counts for nothing
+        last = scores[rows - 1]
+        _add_exponentials(last, f[rows - 1], last, np.float32(-np.inf), scale, shift, sums, top)
+
+
+@_compiled
+def _move(shift: Any, top: Any, scale: Any, sums: Any) -> None:
+    """Sums relative to the shift become sums relative to the top."""
+    for j in range(shift.shape[0]):
         sums[j] *= _exp2((shift[j] - top[j]) * scale)
         shift[j] = top[j]
-    for u in range(scores.shape[0]):
-        row = scores[u]
-        potential = f[u]
-        for j in range(row.shape[0]):
-            sums[j] += _exp2((row[j] + potential - shift[j]) * scale)
+
+
+@_compiled
+def column_sums(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, scratch: Any) -> None:
+    """Adds 2^((s_uj + f_u - shift_j) scale) of every row to the sums; the shift follows the largest term seen.
+
+    One read of the scores, unless a term is far ahead of all before it: then the block is added again around the new
+    largest terms. `scratch` is two rows.
+    """
+    top, before = scratch[0], scratch[1]
+    _copy(shift, top)
+    _copy(sums, before)
+    _add_block(scores, f, scale, shift, sums, top)
+    ahead = np.float32(0)
+    for j in range(shift.shape[0]):
+        ahead = _larger((top[j] - shift[j]) * scale, ahead)
+    if ahead < _FAR:
+        _move(shift, top, scale, sums)
+    else:
+        _copy(before, sums)
+        _move(shift, top, scale, sums)
+        _add_block(scores, f, scale, shift, sums, top)
 
 
 _LANES = 8
@@ -296,11 +351,8 @@ def _lowest_bit(bits: Any) -> Any:
 
 
 @_compiled
-def gather_columns(scores: Any, left: Any, right: Any, edge: Any, count: Any, pool: Any) -> None:
-    """Adds every score above the edge of its column to the column's pool; columns left..right, pool (columns, room).
-
-    The caller sees to it that no pool runs over: there is room for as many more as the block has rows.
-    """
+def _gather(scores: Any, left: Any, right: Any, edge: Any, count: Any, pool: Any) -> None:
+    """Adds every score above the edge of its column to the column's pool."""
     even = left + (right - left) // _LANES * _LANES
     for u in range(scores.shape[0]):
         row = scores[u]
@@ -315,3 +367,32 @@ def gather_columns(scores: Any, left: Any, right: Any, edge: Any, count: Any, po
             if row[j] > edge[j]:
                 pool[j, count[j]] = row[j]
                 count[j] += 1
+
+
+@_compiled
+def gather_columns(scores: Any, left: Any, right: Any, step: Any, edge: Any, count: Any, pool: Any) -> Any:
+    """Scores above the edge of their column go to its pool; columns left..right, pool (columns, room).
+
+    Gives the number of rows that were read: fewer than there are when a pool has no room for `step` more.
+    """
+    for start in range(0, scores.shape[0], step):
+        fullest = 0
+        for j in range(left, right):
+            fullest = max(fullest, count[j])
+        if fullest + step > pool.shape[1]:
+            return start
+        _gather(scores[start : start + step], left, right, edge, count, pool)
+    return scores.shape[0]
+
+
+@_compiled
+def group_tops(scores: Any, left: Any, right: Any, tops: Any) -> None:
+    """The largest score of each group of rows in the columns left..right; tops is (groups, columns)."""
+    height = scores.shape[0] // tops.shape[0]
+    for group in range(tops.shape[0]):
+        top = tops[group]
+        _copy(scores[group * height, left:right], top)
+        for u in range(group * height + 1, (group + 1) * height):
+            row = scores[u, left:right]
+            for j in range(row.shape[0]):
+                top[j] = _larger(row[j], top[j])

@@ -7,10 +7,13 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from unhub.foundation.types import IntArray, Sliceable
+from unhub.foundation.types import FloatArray, IntArray, Sliceable
 
-BLOCK = 1 << 18
-"""values hashed in one go, few enough to stay in cache"""
+READ = 1 << 18
+"""values read at once"""
+
+BLOCK = 1 << 15
+"""values hashed at once, few enough for the nearest cache"""
 
 
 def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
@@ -23,16 +26,26 @@ def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
     count, dim = rows.shape
     multipliers = _splitmix(dim) | np.uint64(1)
     digests = np.empty(count, dtype=np.uint64)
-    height = max(1, BLOCK // max(1, dim))
-    for start in range(0, count, height):
-        block = np.ascontiguousarray(rows[start : start + height], dtype=np.float32) + np.float32(0)
-        if unit:
-            length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
-            block = np.round(block / np.where(length > 0, length, 1), 3).astype(np.float32) + np.float32(0)
-        bits = block.view(np.uint32).astype(np.uint64)
-        mixed = (bits ^ (bits >> np.uint64(13))) * multipliers
-        digests[start : start + height] = (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+    height, step = max(1, READ // max(1, dim)), max(1, BLOCK // max(1, dim))
+    mixed, shifted = np.empty((step, dim), dtype=np.uint64), np.empty((step, dim), dtype=np.uint64)
+    for first in range(0, count, height):
+        block = np.ascontiguousarray(rows[first : first + height], dtype=np.float32) + np.float32(0)
+        bits = (_directions(block) if unit else block).view(np.uint32)
+        for low in range(0, len(bits), step):
+            size = min(step, len(bits) - low)
+            x, y = mixed[:size], shifted[:size]
+            x[...] = bits[low : low + size]
+            x ^= np.right_shift(x, np.uint64(13), out=y)
+            x *= multipliers
+            x ^= np.right_shift(x, np.uint64(29), out=y)
+            x.sum(axis=1, out=digests[first + low : first + low + size])
     return digests
+
+
+def _directions(block: FloatArray) -> FloatArray:
+    """Rows of unit length, to thousandths."""
+    length = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
+    return np.round(block / np.where(length > 0, length, 1), 3).astype(np.float32) + np.float32(0)
 
 
 def shared_rows(left: Sliceable, right: Sliceable, *, unit: bool = False) -> IntArray:

@@ -30,8 +30,8 @@ SUMS_MEMORY = 1 << 24
 NOTHING_YET = np.float32(-1e38)
 """the largest term of a column that has none"""
 
-CHUNK_ROWS = 32
-"""rows that one compiled call looks at: they are read twice, so they should stay in cache"""
+CHUNK_ROWS = 128
+"""rows that one compiled call looks at; rarely they are read twice"""
 
 
 def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray | None = None) -> FloatArray:
@@ -127,11 +127,11 @@ class _Parts:
 
     def __init__(self, columns: int, tau: float, memory: int) -> None:
         self._tau = tau
-        self._count = parts_for(3 * 4 * columns, memory)
+        self._count = parts_for(4 * 4 * columns, memory)
         self._kernels: Any = compiled()
         self._shift = np.empty((self._count, columns), dtype=np.float32)
         self._sums = np.empty((self._count, columns), dtype=np.float32)
-        self._scratch = np.empty((self._count, columns), dtype=np.float32)
+        self._scratch = np.empty((self._count, 2, columns), dtype=np.float32)
         self._clear()
 
     @property
