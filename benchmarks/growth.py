@@ -1,6 +1,6 @@
 """How time and memory of ``fit("sn")`` grow when the bank, the gallery and the dimension are doubled one by one.
 
-    python benchmarks/growth.py            # from 8,000 x 4,000 x 256
+    python benchmarks/growth.py            # from 10,000 x 5,000 x 512
     python benchmarks/growth.py --small
 
 Linear growth is a ratio of about two for time. The memory of the bounded fit should not grow. A row is marked ~ when
@@ -46,7 +46,7 @@ def print_growth(base: Row, grown: dict[str, Row]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shape", type=Shape.parse, default="8000x4000x256")
+    parser.add_argument("--shape", type=Shape.parse, default="10000x5000x512")
     parser.add_argument("--small", action="store_true", help="from 1,000 x 500 x 32, to see that it works")
     parser.add_argument("--runs", type=int, default=7, help="best of so many")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds until a fit is stopped")

@@ -19,6 +19,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "csls": {"k": CSLS_K},
 }
 
+STREAMED = ("64MB", "256MB")
+"""bounds within which no kernel of the tables' shapes is kept"""
+
 
 def said(correction: Any) -> str:
     """The plan and the error bound of a correction, where it has them."""
@@ -65,6 +68,15 @@ def _scores(problem: Problem) -> Ready:
     return work
 
 
+def _rounds_of_products(problem: Problem) -> Ready:
+    def work() -> Outcome:
+        for _ in range(ROUNDS):
+            problem.bank @ problem.targets.T  # noqa: B018
+        return Outcome()
+
+    return work
+
+
 def _joined(problem: Problem) -> Pair:
     return problem.bank, np.concatenate((problem.targets, problem.target_bank))
 
@@ -96,6 +108,16 @@ OTHERS: dict[str, Callable[[], Contender]] = {
 }
 
 
+def _streams(name: str, memory: str | None) -> bool:
+    return name == "sn" and memory in STREAMED
+
+
+def _remark(name: str, memory: str | None) -> str:
+    if name == "dbsn":
+        return "unit: the product of the bank with targets and target bank"
+    return f"beside it: {ROUNDS} products, one after the other" if _streams(name, memory) else ""
+
+
 def contender(name: str, memory: str | None) -> Contender:
     """unhub's row of a method, with or without a bound on memory, or of one of the others."""
     if name in OTHERS:
@@ -106,5 +128,6 @@ def contender(name: str, memory: str | None) -> Contender:
         reference=name,
         ranking=name,
         product=_joined if name == "dbsn" else bank_by_targets,
-        remark="unit: the product of the bank with targets and target bank" if name == "dbsn" else "",
+        rival=_rounds_of_products if _streams(name, memory) else None,
+        remark=_remark(name, memory),
     )

@@ -30,7 +30,7 @@ class Settings:
 
     seed: int = 0
     runs: int = 7
-    patience: float = 20.0
+    patience: float = 40.0
     limit: float = 300.0
     """seconds until a contender is stopped"""
 

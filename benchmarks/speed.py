@@ -26,6 +26,7 @@ from tables import Scores, print_bounds, print_rows
 
 AT_FULL_SHAPE = (
     "unhub:sn",
+    "unhub:sn:700MB",
     "unhub:sn:256MB",
     "unhub:is",
     "unhub:nnn",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from problems import ROUNDS
 from running import Row
 
 WIDTH = 38
@@ -54,10 +53,8 @@ def _values(row: Row, score: Scores) -> str:
 
 
 def _sentences(row: Row) -> list[str]:
-    """What else is to be said of a row: against T products, against its rival, and its own plan."""
+    """What else is to be said of a row: against its rival, and its own plan."""
     said = []
-    if row.measured is not None and row.key.startswith("unhub:sn:"):
-        said.append(f"{row.measured.seconds / row.measured.product / ROUNDS:.2f} x {ROUNDS} products")
     if row.measured is not None and row.measured.rival is not None:
         said.append(f"{row.measured.seconds / row.measured.rival:.2f} x what is beside it")
     return said + ([row.note] if row.note else [])

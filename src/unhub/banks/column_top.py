@@ -137,8 +137,8 @@ class _Pools:
         pool, count = self._pool[mine], self._count[mine]
         width = max(self._k, int(count.max(initial=0)))
         held = pool[:, :width]
-        held[np.arange(width) >= count[:, None]] = -np.inf
         held.partition(width - self._k, axis=1)
         pool[:, : self._k] = held[:, width - self._k :].copy()
+        pool[:, self._k : width] = -np.inf
         self._edge[mine] = np.maximum(self._edge[mine], pool[:, : self._k].min(axis=1))
         count.fill(self._k)
