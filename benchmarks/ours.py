@@ -71,7 +71,7 @@ def _scores(problem: Problem) -> Ready:
 def _rounds_of_products(problem: Problem) -> Ready:
     def work() -> Outcome:
         for _ in range(ROUNDS):
-            problem.bank @ problem.targets.T  # noqa: B018
+            problem.bank @ problem.targets.T
         return Outcome()
 
     return work
