@@ -30,17 +30,17 @@ from unhub.foundation.types import FloatArray
 PROBED = 2048
 """rows that the marginal error is measured on at least, if there are so many; a quarter of them where that is cheap"""
 
-SAMPLED, SAMPLE_ROUNDS = 2048, 3
-"""rows and rounds from which a 16-bit kernel takes its reference"""
-
-SMALLEST = {8: 2.0**-1022, 4: 2.0**-126, 2: 2.0**-31}
+SMALLEST = {8: 2.0**-1022, 4: 2.0**-126, 2: 2.0**-63}
 """the smallest number of a kernel, by the bytes that it is kept in"""
 
-ROUNDING = {8: 2.0**-53, 4: 2.0**-24, 2: 2.0**-12}
+ROUNDING = {8: 2.0**-53, 4: 2.0**-24, 2: 2.0**-11}
 """the relative error of a number of a kernel, by the bytes that it is kept in"""
 
-WORST_LOSS = {8: 1e-6, 4: 1e-6, 2: 2.0**-12}
+WORST_LOSS = 1e-6
 """the share of a sum that may be lost because its terms were too small to be kept"""
+
+KEPT_AT_ONCE = 1 << 28
+"""numbers of a kept kernel in one step: a fraction of a second, after which Ctrl-C is heard and progress told"""
 
 RENEWALS = 2
 """how often a kernel is made anew, around the potentials of the day, before the log domain takes over"""
@@ -102,7 +102,7 @@ class Passes:
     @property
     def lost(self) -> bool:
         """Whether a device, which is not asked on the way, lost more than may be lost."""
-        return self._loss is not None and not float(self._loss) <= WORST_LOSS[self.plan.number_bytes]
+        return self._loss is not None and not float(self._loss) <= WORST_LOSS
 
     def start_in_logs(self) -> None:
         """For a start all over in which nothing is too small."""
@@ -129,16 +129,16 @@ class Passes:
 
     def _scaled(self, g: Any) -> tuple[Any, Any]:
         if self.plan.kept_rows and self._reference is None:
-            self._reference = self._sampled() if self.plan.number_bytes == 2 else g
+            self._reference = g
         p = self._reference if self.plan.kept_rows else g
+        rounding = 2 * ROUNDING[self.plan.number_bytes] if self._filled else 0.0
         f, columns, loss = self._pass(g, p)
         if not is_numpy(g):
             self._loss = loss if self._loss is None else namespace(g).maximum(self._loss, loss)
-        elif not loss <= WORST_LOSS[self.plan.number_bytes]:
+        elif not loss <= WORST_LOSS:
             return self._again(g, p)
         else:
             self.error += float(loss)
-        rounding = 2 * ROUNDING[self.plan.number_bytes] if self._filled else 0.0
         self.error += 2 * self._grain + rounding
         return f, columns
 
@@ -156,6 +156,7 @@ class Passes:
         """f, columns, and the share of a sum that may have been lost."""
         xp, tau = namespace(g), self._tau
         rows, columns = self.plan.rows, self.plan.columns
+        smallest = SMALLEST[self.plan.number_bytes if self._filled else max(4, self.plan.number_bytes)]
         ahead = xp.max(g - p)
         v = self._typed(xp.exp((g - p - ahead) / tau))
         near = self._typed(p)
@@ -175,7 +176,6 @@ class Passes:
                     self._filled = high
             mass += part
             self._tell(high - low)
-        smallest = SMALLEST[self.plan.number_bytes]
         with np.errstate(all="ignore"):
             loss = smallest * (columns / xp.min(z) + xp.sum(self._share / z) / xp.min(mass))
         f = tau * (log(self._a) - log(_wide(z))) - _wide(top) - ahead
@@ -205,24 +205,6 @@ class Passes:
             return touched(shape, np.uint16)
         xp = namespace(self._share)
         return touched(shape, self._type) if xp is np else xp.empty(shape, dtype=self._type, device=self._share.device)
-
-    def _sampled(self) -> Any:
-        """Column potentials after a few rounds on a sample of the rows: near enough to the last ones."""
-        taken = slices(self.plan.rows, SAMPLED)
-        height = self.plan.block_rows
-        g = np.zeros(self.plan.columns)
-        ones = np.ones(height, dtype=np.float32)
-        unscaled = np.ones(self.plan.columns, dtype=np.float32)
-        for _ in range(SAMPLE_ROUNDS):
-            mass = np.zeros(self.plan.columns)
-            for start in taken.starts.tolist():
-                for low in range(start, start + taken.height, height):
-                    high = min(low + height, start + taken.height)
-                    scores = self._given(low, high, self._place(high - low))
-                    mass += self._balance.from_scores(scores, self._typed(g), unscaled, ones[: high - low])[1]
-            g = g - self._tau * np.log(np.maximum(mass, 1e-30))
-            g -= g.mean()
-        return g
 
     # -- in the log domain
 
@@ -263,8 +245,13 @@ class Passes:
         return self._tau * log(_wide(z)) + _wide(self._top[low:high]) + ahead
 
     def _steps(self, low: int, high: int) -> list[tuple[int, int]]:
-        height = self.plan.block_rows
-        return [(start, min(start + height, high)) for start in range(low, high, height)]
+        """Rows to do at once: tall steps where a kernel is kept, then blocks of the plan."""
+        kept = low if self._in_logs else min(max(low, self._filled), high)
+        tall, height = max(1, KEPT_AT_ONCE // self.plan.columns), self.plan.block_rows
+        return [
+            *((start, min(start + tall, kept)) for start in range(low, kept, tall)),
+            *((start, min(start + height, high)) for start in range(kept, high, height)),
+        ]
 
     def _typed(self, x: Any) -> Any:
         return x.astype(self._type, copy=False) if is_numpy(x) else namespace(x).astype(x, self._type, copy=False)

@@ -70,10 +70,7 @@ class Balance:
 
         def work(part: int, start: int, stop: int) -> None:
             rows = slice(start, stop)
-            if kernel.dtype == np.uint16:
-                self._kernels.pass_halves(kernel[rows], v, a[rows], z[rows], self._mass[part], self._row[part])
-            else:
-                self._kernels.pass_floats(kernel[rows], v, a[rows], z[rows], self._mass[part])
+            self._kernels.pass_kept(kernel[rows], v, a[rows], z[rows], self._mass[part])
 
         return z, self._summed(len(kernel), work)
 

@@ -25,11 +25,11 @@ _LOWEST = np.float32(-3e38)
 _POWER = tuple(np.float32(c) for c in (0.99999993, 0.69315307, 0.24015362, 0.05582632, 0.00898934, 0.00187758))
 """2^x on [0, 1), to 1e-7: fitted so that the relative error is the same at all its extremes"""
 
-HALF_SHIFT = 12
-"""bits of a float32 that are dropped to keep it in 16: no sign, 5 bits of exponent, 11 of fraction"""
+HALF_SHIFT = 13
+"""bits of a float32 that are dropped to keep it in 16: no sign, 6 bits of exponent, 10 of fraction"""
 
-HALF_BASE = np.int32((127 - 31) << 23)
-"""float32 bits of 2^-31, below which a 16-bit kernel holds zero"""
+HALF_BASE = np.int32((127 - 63) << 23)
+"""float32 bits of 2^-63, below which a 16-bit kernel holds zero"""
 
 
 def _intrinsic(function: Any) -> Any:
@@ -59,6 +59,24 @@ def _bits_of(context: Any, number: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(32))
 
     return types.int32(types.float32), generate
+
+
+@_intrinsic
+def _number(context: Any, kept: Any) -> Any:
+    """A number of a kernel as a float, from the float or the 16 bits that it was kept in; zero bits are zero."""
+
+    def as_it_is(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    def decoded(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer, number = ir.IntType(32), ir.FloatType()
+        bits = builder.zext(arguments[0], integer)
+        whole = builder.add(builder.shl(bits, integer(HALF_SHIFT)), integer(int(HALF_BASE)))
+        return builder.select(
+            builder.icmp_unsigned("==", bits, integer(0)), number(0.0), builder.bitcast(whole, number)
+        )
+
+    return (types.float32(kept), decoded) if kept == types.uint16 else (types.float32(types.float32), as_it_is)
 
 
 @_intrinsic
@@ -133,14 +151,6 @@ def _exponentials(row: Any, p: Any, scale: Any, v: Any) -> Any:
 
 
 @_compiled
-def _dot(row: Any, v: Any) -> Any:
-    total = np.float32(0)
-    for j in range(row.shape[0]):
-        total += row[j] * v[j]
-    return total
-
-
-@_compiled
 def _balance(row: Any, z: Any, a: Any, mass: Any) -> None:
     """Adds a row of the sum z to the mass, scaled to the sum a."""
     share = a / z if z > 0 else np.float32(0)
@@ -170,23 +180,23 @@ def keep_floats(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: An
 
 
 @_compiled
-def pass_floats(kernel: Any, v: Any, a: Any, z: Any, mass: Any) -> None:
-    """Both half-steps from a kernel kept as float32, two rows at a time: v and the mass are half as often read."""
+def pass_kept(kernel: Any, v: Any, a: Any, z: Any, mass: Any) -> None:
+    """Both half-steps from a kernel that was kept, two rows at a time: v and the mass are half as often read."""
     rows = kernel.shape[0]
-    for u in range(0, rows - 1, 2):
-        row, other = kernel[u], kernel[u + 1]
+    for u in range(0, rows, 2):
+        row, other = kernel[u], kernel[min(u + 1, rows - 1)]
         total, total_of_other = np.float32(0), np.float32(0)
         for j in range(row.shape[0]):
-            total += row[j] * v[j]
-            total_of_other += other[j] * v[j]
-        z[u], z[u + 1] = total, total_of_other
+            total += _number(row[j]) * v[j]
+            total_of_other += _number(other[j]) * v[j]
+        z[u] = total
         share = a[u] / total if total > 0 else np.float32(0)
-        share_of_other = a[u + 1] / total_of_other if total_of_other > 0 else np.float32(0)
+        share_of_other = np.float32(0)  # the last of an odd number of rows is its own neighbour
+        if u + 1 < rows:
+            z[u + 1] = total_of_other
+            share_of_other = a[u + 1] / total_of_other if total_of_other > 0 else np.float32(0)
         for j in range(row.shape[0]):
-            mass[j] += share * row[j] + share_of_other * other[j]
-    if rows % 2:
-        z[rows - 1] = _dot(kernel[rows - 1], v)
-        _balance(kernel[rows - 1], z[rows - 1], a[rows - 1], mass)
+            mass[j] += share * _number(row[j]) + share_of_other * _number(other[j])
 
 
 @_compiled
@@ -202,22 +212,6 @@ def keep_halves(
         for j in range(row.shape[0]):
             bits = _bits_of(row[j]) - HALF_BASE + np.int32(1 << (HALF_SHIFT - 1))
             kept[j] = np.uint16(max(bits, np.int32(0)) >> np.int32(HALF_SHIFT))
-
-
-@_compiled
-def pass_halves(kernel: Any, v: Any, a: Any, z: Any, mass: Any, row: Any) -> None:
-    """Both half-steps from a kernel kept in 16 bits."""
-    for u in range(kernel.shape[0]):
-        kept = kernel[u]
-        total = np.float32(0)
-        for j in range(row.shape[0]):
-            bits = np.int32(kept[j])
-            number = _float_of((bits << np.int32(HALF_SHIFT)) + HALF_BASE)
-            number = number if bits > 0 else np.float32(0)
-            row[j] = number
-            total += number * v[j]
-        z[u] = total
-        _balance(row, total, a[u], mass)
 
 
 @_compiled
