@@ -39,6 +39,7 @@ docs: $(VENV)/.ready  ## the documentation, in site/
 bench: $(VENV_BENCH)/.ready  ## speed beside a matrix product and beside peers, as ratios (about half an hour)
 	$(VENV_BENCH)/bin/python benchmarks/speed.py
 	$(VENV_BENCH)/bin/python benchmarks/growth.py
+	$(VENV_BENCH)/bin/python benchmarks/anatomy.py
 	$(VENV_BENCH)/bin/python benchmarks/evaluate_all.py
 
 bench-flickr30k: $(VENV_BENCH)/.ready  ## dbsn at the size of Flickr30k's training set: minutes, 11 GB of memory

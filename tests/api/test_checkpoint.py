@@ -154,10 +154,10 @@ def test_more_rounds_than_before(problem, file):
 
 
 def test_fewer_rounds_than_were_done(problem, file):
-    """Whatever it does, it says what it did."""
     interrupted("sn", problem, file, 8)
-    found = unhub.fit("sn", **problem, iterations=2, checkpoint=file, resume=True)
-    np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem, iterations=found.iterations).bias)
+    with pytest.raises(unhub.InputError, match=r"holds 7 finished rounds but only 2 are wanted; .*remove the file"):
+        unhub.fit("sn", **problem, iterations=2, checkpoint=file, resume=True)
+    assert file.exists()
 
 
 def test_a_tolerance_that_was_not_there_before(problem, file):
@@ -173,15 +173,26 @@ def test_another_strength_is_the_same_fit(problem, file):
     np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem, strength=0.5).bias)
 
 
-def test_without_a_file_it_starts_from_the_beginning(problem, file):
-    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+def test_without_a_file_it_starts_from_the_beginning_and_says_so(problem, file):
+    with pytest.warns(unhub.UnhubWarning, match=r"there is no .*half.done to go on from"):
+        found = unhub.fit("sn", **problem, checkpoint=file, resume=True)
+    same(found, unhub.fit("sn", **problem))
     assert not file.exists()
 
 
-def test_without_resume_an_old_file_is_written_over(problem, file):
+def test_without_resume_nothing_that_could_go_on_is_lost(problem, file):
+    interrupted("sn", problem, file)
+    content = file.read_bytes()
+    with pytest.raises(unhub.InputError, match=r"half.done holds \d finished rounds of this very fit; .*--resume"):
+        unhub.fit("sn", **problem, checkpoint=file)
+    assert file.read_bytes() == content
+
+
+def test_without_resume_the_file_of_another_fit_is_replaced_with_a_note(problem, file):
     interrupted("sn", problem, file)
     seen = []
-    unhub.fit("sn", **problem, checkpoint=file, progress=lambda *told: seen.append(told))
+    with pytest.warns(unhub.UnhubWarning, match=r"finished rounds of another fit, and will be replaced"):
+        unhub.fit("sn", **problem | {"tau": 0.03}, checkpoint=file, progress=lambda *told: seen.append(told))
     assert seen[0][0] == "sn, round 1 of 10"
     assert not file.exists()
 
@@ -237,7 +248,7 @@ def test_the_file_of_a_fit_on_lengths_is_refused(problem, file):
         unhub.fit("sn", **longer, normalize=True, checkpoint=file, resume=True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "words", "a bit"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "words", "a bit", "a number"])
 def test_a_damaged_file_is_refused(damage, problem, file):
     interrupted("sn", problem, file)
     content = file.read_bytes()
@@ -247,6 +258,7 @@ def test_a_damaged_file_is_refused(damage, problem, file):
             "empty": b"",
             "words": b"not a fit at all",
             "a bit": bytes([content[0] ^ 0x80]) + content[1:],
+            "a number": content[:-1] + bytes([content[-1] ^ 0x01]),
         }[damage]
     )
     with pytest.raises(unhub.InputError, match=r"half.done is not an interrupted fit, or is damaged; .*remove it"):

@@ -184,7 +184,7 @@ def test_an_empty_bank_is_refused(problem):
         ({"strength": -1.0}, "strength is -1.0; give a number of at least 0"),
         ({"k": 3}, "sn has no hyper-parameter 'k'; it has tau, iterations, tol, strength"),
         ({"metric": "l2"}, "metric is 'l2'; use 'cosine' or 'ip'"),
-        ({"memory": "lots"}, "memory is 'lots'; give a positive size"),
+        ({"memory": "lots"}, "memory is 'lots'; give a size"),
         ({"query_weight": np.ones(3)}, r"query_weight has shape \(3,\) but there are 60 bank queries"),
         ({"target_prior": np.zeros(40)}, "target_prior must be positive and finite; it is not at rows 0, 1"),
         ({"target_ids": ["a", "b"]}, "targets has 40 rows but there are 2 ids"),

@@ -294,3 +294,15 @@ def test_numbers_of_few_bits_are_what_they_stand_for(kind, library, arrays):
     close(found.bias, same.bias)
     close(found.search(queries).scores, same.search(queries).scores)
     close(found.extend(small["target_bank"]), same.extend(numbers["target_bank"]))
+
+
+def test_a_device_that_is_not_there(arrays):
+    correction = unhub.fit("is", **given("is", arrays))
+    with pytest.raises(unhub.InputError, match="device 'potato' cannot be used"):
+        correction.bias_tensor("potato")
+
+
+def test_a_tensor_without_numbers(arrays):
+    sources = given("is", arrays)
+    with pytest.raises(unhub.InputError, match="targets is a tensor on the meta device, which has a shape"):
+        unhub.fit("is", **sources | {"targets": torch.empty((5, 16), device="meta")})

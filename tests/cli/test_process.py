@@ -24,8 +24,11 @@ pty = pytest.importorskip("pty")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
-def at_a_terminal(folder: Path, *words: str, interrupt_at: str | None = None) -> tuple[int, str]:
-    """Runs a command with a terminal for stdout and stderr; sends Ctrl-C once a word has been seen, if asked."""
+def at_a_terminal(folder: Path, *words: str, interrupt_at: str | None = None, file: str = "") -> tuple[int, str]:
+    """Runs a command with a terminal for stdout and stderr.
+
+    Sends Ctrl-C, if asked, once a word has been seen and a file is there.
+    """
     ours, theirs = pty.openpty()
     started = subprocess.Popen(
         [*script(), *words], cwd=folder, env=environment(TERM="xterm-256color"), stdout=theirs, stderr=theirs
@@ -42,7 +45,7 @@ def at_a_terminal(folder: Path, *words: str, interrupt_at: str | None = None) ->
                 if not part:
                     break
                 seen += part.decode()
-            if interrupt_at is not None and interrupt_at in seen and not sent:
+            if interrupt_at is not None and interrupt_at in seen and (folder / file).exists() and not sent:
                 started.send_signal(signal.SIGINT)
                 sent = True
         return started.wait(timeout=30), seen
@@ -67,7 +70,7 @@ def test_ctrl_c_during_a_fit_shows_progress_before_and_loses_nothing(there_befor
         (large / "out.unhub").write_text("what was there")
     before = sorted(path.name for path in large.iterdir())
     words = split("fit --targets large.npy --query-bank large_bank.npy --iterations 100000 -o out.unhub")
-    code, seen = at_a_terminal(large, *words, interrupt_at="%")
+    code, seen = at_a_terminal(large, *words, interrupt_at="%", file="out.unhub.part")
     assert code == 130
     assert "\x1b[" in seen
     assert re.search(r"sn, round [\d]+ of 100000", seen)

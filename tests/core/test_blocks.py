@@ -15,7 +15,7 @@ def test_words_and_numbers():
 
 @pytest.mark.parametrize("wrong", ["much", "-3MB", "0", "64 MX", "", 0])
 def test_other_words_are_refused(wrong):
-    with pytest.raises(InputError, match="give a positive size such as '64MB'"):
+    with pytest.raises(InputError, match="give a size such as '64MB'"):
         memory_bytes(wrong)
 
 

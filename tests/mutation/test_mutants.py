@@ -204,7 +204,7 @@ MUTANTS = [
     Mutant(
         "what is too small to be kept goes unnoticed",
         "banks/passes.py",
-        "elif not loss <= WORST_LOSS[self.plan.number_bytes]:",
+        "elif not loss <= WORST_LOSS:",
         "elif loss < 0:",
     ),
     Mutant(

@@ -1,18 +1,43 @@
-"""The benchmark runs; its times are nobody's business here."""
+"""The benchmarks run; their times are nobody's business here."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluate_all.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def test_the_benchmark_runs_on_a_small_problem(tmp_path):
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--small", "-o", tmp_path / "times.json"], capture_output=True, text=True, check=True
-    )
-    assert "x one product" in done.stdout
-    seconds = json.loads((tmp_path / "times.json").read_text())["seconds"]
+def results(script, folder, *options):
+    """What a benchmark prints and what it writes, at a small size."""
+    place = folder / "results.json"
+    command = [sys.executable, BENCHMARKS / script, "--small", "-o", place, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout, json.loads(place.read_text())
+
+
+def test_an_evaluation_of_everything(tmp_path):
+    said, written = results("evaluate_all.py", tmp_path)
+    assert "x one product" in said
+    seconds = written["seconds"]
     assert {"one matrix product", "POT sn, float64", "unhub fit sn", "unhub search, top 10"} <= set(seconds)
     assert all(value > 0 for value in seconds.values())
+
+
+def test_the_parts_of_a_fit_are_the_whole(tmp_path):
+    said, written = results("anatomy.py", tmp_path, "--runs", "1")
+    assert "in products of" in said
+    for parts in written["seconds"].values():
+        whole = parts.pop("whole")
+        assert sum(parts.values()) - whole < 1e-9
+        assert parts["products"] > 0
+        assert parts["everything else"] > 0
+
+
+def test_rows_beside_the_product(tmp_path):
+    said, written = results("speed.py", tmp_path, "--only", "unhub:scores", "--runs", "1")
+    (row,) = written["rows"]
+    assert row["ratio"] > 0
+    assert row["error"] < 1e-5
+    assert row["overlap"] == 1
+    assert "x what is beside it" in said

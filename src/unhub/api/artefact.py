@@ -14,6 +14,7 @@ import numpy as np
 from unhub.api.artefact_parts import check_parts
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
+from unhub.core.blocks import memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.io import Rows, replace_file
@@ -42,6 +43,7 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
     targets: the gallery it was fitted on. Without it the file's own note of where the gallery was is followed once it
     is needed, if that still holds the same vectors. memory bounds the blocks of scores, as in ``fit``.
     """
+    memory_bytes(memory)
     file = Path(path).expanduser()
     metadata, tensors = _read(file)
     try:

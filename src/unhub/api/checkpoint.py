@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 from unhub.api.problem import Problem
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.io import replace_file
 from unhub.methods import Method, settings
@@ -54,18 +55,34 @@ class Rounds:
         self.progress(f"{self.work}, round {this} of {self.rounds}", self._read, self.rows * self.rounds)
 
     def load(self) -> dict[str, FloatArray] | None:
-        """The last finished round of an earlier run; None when there was none, or none is wanted."""
-        if not self.resume or self.path is None or not self.path.exists():
+        """The last finished round of an earlier run; None when there was none. Nothing that could go on is lost."""
+        if self.path is None:
+            return None
+        if not self.path.exists():
+            if self.resume:
+                _note(f"there is no {self.path} to go on from, so the fit starts with its first round.")
             return None
         known, state = _contents(self.path)
+        done = int(state["rounds"][0])
+        if not self.resume:
+            if known == self.identity:
+                raise InputError(
+                    f"{self.path} holds {done:,} finished rounds of this very fit; go on from there with resume=True "
+                    f"(--resume), or remove the file to begin again."
+                )
+            _note(f"{self.path} holds {done:,} finished rounds of another fit, and will be replaced.")
+            return None
         if known != self.identity:
             raise InputError(
                 f"{self.path} is of another fit (other vectors, another method or other settings); remove it, or fit "
                 f"without resume (--resume)."
             )
-        if int(state["rounds"][0]) > self.rounds:
-            return None
-        self._finished = int(state["rounds"][0])
+        if done > self.rounds:
+            raise InputError(
+                f"{self.path} holds {done:,} finished rounds but only {self.rounds:,} are wanted; ask for at least as "
+                f"many iterations, or remove the file."
+            )
+        self._finished = done
         self._read = self._finished * self.rows
         return state
 
@@ -85,7 +102,7 @@ class Rounds:
         parts = self._state() | {"rounds": np.array([self._finished], dtype=np.int64)}
         whole = {name: np.ascontiguousarray(part) for name, part in parts.items()}
         with replace_file(self.path) as file:
-            save_file(whole, file, metadata={"identity": self.identity})
+            save_file(whole, file, metadata={"identity": self.identity, "checksum": _checksum(whole)})
         self._written, self._state = time.monotonic(), None
 
     @contextmanager
@@ -136,12 +153,24 @@ def _contents(path: Path) -> tuple[str, dict[str, FloatArray]]:
 
     try:
         with safe_open(path, "numpy") as file:
-            known = (file.metadata() or {}).get("identity")
+            metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
     except (OSError, SafetensorError):
-        known = None
-    if known is None:
+        metadata, state = {}, {}
+    known = metadata.get("identity")
+    if known is None or metadata.get("checksum") != _checksum(state):
         raise InputError(
             f"checkpoint: {path} is not an interrupted fit, or is damaged; give another name, or remove it."
         )
     return known, state
+
+
+def _checksum(state: dict[str, FloatArray]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(state):
+        whole.update(name.encode() + np.ascontiguousarray(state[name]).tobytes())
+    return whole.hexdigest()
+
+
+def _note(sentence: str) -> None:
+    warnings.warn(sentence, UnhubWarning, stacklevel=2)

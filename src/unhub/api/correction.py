@@ -114,7 +114,11 @@ class Correction:
         torch = require("torch", extra="torch")
         gallery = None if self.targets is None else self.targets.data
         here = gallery.tensor.device if isinstance(gallery, TensorRows) else "cpu"
-        return torch.as_tensor(self.bias, device=here if device is None else device)
+        try:
+            return torch.as_tensor(self.bias, device=here if device is None else device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise InputError(f"device {device!r} cannot be used: {reason}.") from error
 
     def apply(self, scores: Any) -> FloatArray:
         """Scores + bias: (query, gallery), for scores that exist already."""

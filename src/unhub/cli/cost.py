@@ -15,8 +15,8 @@ from unhub.core.plan import Plan, for_scores, in_words, plan
 ROUNDS = 10
 """rounds of sn and dbsn"""
 
-PROBE = (256, 2048)
-"""bank rows and targets of the product that is timed"""
+PROBE = (1024, 2048)
+"""bank rows, as many as the plan takes at once if that is fewer, and targets of the product that is timed"""
 
 FOLDING = 0.1
 """time of a compiled pass over scores, as a share of NumPy's exponentials of them"""
@@ -43,16 +43,16 @@ def cost(rows: int, columns: int, dim: int | None, memory: str | int | None, *, 
     """
     compiled = compiled_for((rows, columns)) and not double
     chosen = plan(rows, columns, for_scores(memory_bytes(memory)), compiled=compiled, number_bytes=8 if double else 4)
-    exponentials, multiplying = _per_score(dim)
+    exponentials, multiplying = _per_score(dim, min(PROBE[0], chosen.block_rows))
     folding = exponentials * (FOLDING if compiled else 1)
     seconds = rows * columns * chosen.products(ROUNDS) * (multiplying + folding) + ROUNDS * rows * columns * 2e-10
     return Cost(rows * columns * 4, chosen, seconds)
 
 
-def _per_score(dim: int | None) -> tuple[float, float]:
-    """Seconds for each score of an exponential and two sums, and of a product of this dimension."""
-    height, width = PROBE
-    scores = np.zeros(PROBE, dtype=np.float32)
+def _per_score(dim: int | None, height: int) -> tuple[float, float]:
+    """Seconds for each score of an exponential and two sums, and of a product of so many rows at once."""
+    width = PROBE[1]
+    scores = np.zeros((height, width), dtype=np.float32)
     folding = _timed(lambda: np.exp(scores).sum(axis=0) + np.exp(scores).sum())
     if dim is None:
         return folding / scores.size, 0.0

@@ -41,6 +41,7 @@ _UNITS = {
     "kb": 10**3,
     "mb": 10**6,
     "gb": 10**9,
+    "tb": 10**12,
     "kib": 1 << 10,
     "mib": 1 << 20,
     "gib": 1 << 30,
@@ -57,7 +58,7 @@ def memory_bytes(memory: str | int | None) -> int:
         return default_memory()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(memory))
     if found is None or found[2].lower() not in _UNITS or float(found[1]) <= 0:
-        raise InputError(f"memory is {memory!r}; give a positive size such as '64MB' or '2GB'.")
+        raise InputError(f"memory is {memory!r}; give a size such as '64MB' or '2GB' (units: B, kB, MB, GB, TB).")
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 

@@ -48,6 +48,8 @@ class TensorRows:
 
 def tensor_array(tensor: Any, *, name: str) -> AnyArray:
     """The tensor's numbers on the CPU without its gradient; bfloat16 becomes float32."""
+    if tensor.device.type == "meta":
+        raise InputError(f"{name} is a tensor on the meta device, which has a shape but no numbers; load it first.")
     try:
         tensor = tensor.detach().cpu()
         if str(tensor.dtype) == _UNKNOWN_TO_NUMPY:
