@@ -82,7 +82,7 @@ def test_saved_and_loaded_it_is_the_same(name, gallery, unit_rows, tmp_path):
     assert loaded.search(queries, k=5).rows.tolist() == fitted.search(queries, k=5).rows.tolist()
 
 
-def test_a_wrong_memory_is_not_blamed_on_the_file(tmp_path):
+def test_a_wrong_memory_is_not_blamed_on_the_file(tmp_path, unit_rows):
     unhub.fit("is", targets=unit_rows(5, 8), query_bank=unit_rows(9, 8), tau=0.1).save(tmp_path / "a.unhub")
     with pytest.raises(unhub.InputError, match=r"^memory is 'lots'; give a size such as '64MB'"):
         unhub.load(tmp_path / "a.unhub", memory="lots")
