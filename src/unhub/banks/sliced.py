@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from unhub.banks.bank import Bank
 from unhub.banks.embedding import EmbeddingBank
 from unhub.banks.watched import WatchedBank
+from unhub.banks.wrapped import Wrapped
 from unhub.foundation.types import FloatArray
 
 
@@ -27,7 +27,7 @@ def columns(bank: Bank, left: int, right: int) -> Bank:
 
 
 @dataclass(frozen=True)
-class SlicedBank:
+class SlicedBank(Wrapped):
     """The columns left..right of another bank, whose rows are read whole."""
 
     bank: Bank
@@ -40,19 +40,9 @@ class SlicedBank:
         return self.bank.shape[0], self.right - self.left
 
     @property
-    def block_rows(self) -> int:
-        """how many rows to read at once"""
-        return self.bank.block_rows
-
-    @property
     def slab_rows(self) -> int:
         """how many rows a kernel without temporaries may read at once"""
         return self.bank.block_rows
-
-    @property
-    def home(self) -> Any:
-        """an array of the library that the scores come in"""
-        return self.bank.home
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The part of the rows start..stop, one row after the other in memory."""

@@ -79,26 +79,24 @@ def _number(context: Any, kept: Any) -> Any:
     return (types.float32(kept), decoded) if kept == types.uint16 else (types.float32(types.float32), as_it_is)
 
 
-@_intrinsic
-def _larger(context: Any, left: Any, right: Any) -> Any:
-    """The larger of two numbers, in a form that the compiler can vectorise."""
+def _the_one(sign: str) -> Any:
+    """How to generate the one of two numbers that is < or > the other, in a form that the compiler can vectorise."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        above = builder.fcmp_ordered(">", *arguments, flags=["nnan", "nsz"])
-        return builder.select(above, *arguments, flags=["nnan", "nsz"])
+        first = builder.fcmp_ordered(sign, *arguments, flags=["nnan", "nsz"])
+        return builder.select(first, *arguments, flags=["nnan", "nsz"])
 
     return types.float32(types.float32, types.float32), generate
+
+
+@_intrinsic
+def _larger(context: Any, left: Any, right: Any) -> Any:
+    return _the_one(">")
 
 
 @_intrinsic
 def _smaller(context: Any, left: Any, right: Any) -> Any:
-    """The smaller of two numbers, likewise."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        below = builder.fcmp_ordered("<", *arguments, flags=["nnan", "nsz"])
-        return builder.select(below, *arguments, flags=["nnan", "nsz"])
-
-    return types.float32(types.float32, types.float32), generate
+    return _the_one("<")
 
 
 @_compiled
