@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "compiled rows are not shifted by their maximum",
         "core/compiled.py",
-        "power = _exp2((row[j] + p[j] - top) * scale)",
-        "power = _exp2((row[j] + p[j]) * scale)",
+        "power = _exp2((row[j] - top) * scale)",
+        "power = _exp2(row[j] * scale)",
     ),
     Mutant(
         "compiled column sums stay behind when the maximum moves",

@@ -58,11 +58,12 @@ class ColumnTop:
     def _sorted(self) -> tuple[FloatArray, FloatArray]:
         if len(self._waiting) == 1 and self._pools is not None and self._pools.used:
             best = self._waiting[0].astype(np.float64)
-            return best, np.ones_like(best)
+            return best, np.broadcast_to(1.0, best.shape)
         self._select()
         order = np.argsort(-self._waiting[0], axis=0, kind="stable")
         best = np.take_along_axis(self._waiting[0], order, axis=0).astype(np.float64)
-        return best, np.take_along_axis(self._weights[0], order, axis=0) if self._weights else np.ones_like(best)
+        ones = np.broadcast_to(1.0, best.shape)
+        return best, np.take_along_axis(self._weights[0], order, axis=0) if self._weights else ones
 
     def _select(self) -> None:
         """Keeps the k largest of each column, unordered, and the weights that go with them."""

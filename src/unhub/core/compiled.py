@@ -129,23 +129,46 @@ def _copy(row: Any, out: Any) -> None:
 
 
 @_compiled
-def _exponentials(row: Any, p: Any, scale: Any, v: Any) -> Any:
-    """Turns a row of scores into its kernel 2^((s_j + p_j - top) scale), zero throughout for a masked row.
+def _shift(row: Any, p: Any) -> Any:
+    """Adds p to a row in place, and gives the largest sum."""
+    top = _LOWEST
+    for j in range(row.shape[0]):
+        shifted = row[j] + p[j]
+        row[j] = shifted
+        top = _larger(shifted, top)
+    return top
 
-    Gives top, the largest s_j + p_j, and the kernel's sum with the columns scaled by v. It works in place: two arrays
-    that might be the same memory would keep the compiler from vectorising.
+
+@_compiled
+def _shifted(scores: Any, p: Any, row: Any) -> Any:
+    """As _shift, from the scores to a row elsewhere.
+
+    Two arrays that might be the same memory keep the compiler from vectorising, so that both have a loop of their own.
     """
-    top = _largest(row, p)
+    top = _LOWEST
+    for j in range(row.shape[0]):
+        shifted = scores[j] + p[j]
+        row[j] = shifted
+        top = _larger(shifted, top)
+    return top
+
+
+@_compiled
+def _exponentials(row: Any, top: Any, scale: Any, v: Any) -> Any:
+    """Turns a row of shifted scores into its kernel 2^((s_j - top) scale), zero throughout for a masked row.
+
+    Gives the kernel's sum with the columns scaled by v.
+    """
     total = np.float32(0)
     if top <= _LOWEST:
         for j in range(row.shape[0]):
             row[j] = np.float32(0)
     else:
         for j in range(row.shape[0]):
-            power = _exp2((row[j] + p[j] - top) * scale)
+            power = _exp2((row[j] - top) * scale)
             row[j] = power
             total += power * v[j]
-    return top, total
+    return total
 
 
 @_compiled
@@ -160,8 +183,8 @@ def _balance(row: Any, z: Any, a: Any, mass: Any) -> None:
 def pass_scores(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: Any, mass: Any, row: Any) -> None:
     """Both half-steps of a block of rows; `row` is scratch of one row."""
     for u in range(scores.shape[0]):
-        _copy(scores[u], row)
-        top[u], z[u] = _exponentials(row, p, scale, v)
+        top[u] = _shifted(scores[u], p, row)
+        z[u] = _exponentials(row, top[u], scale, v)
         _balance(row, z[u], a[u], mass)
 
 
@@ -171,9 +194,8 @@ def keep_floats(scores: Any, p: Any, scale: Any, v: Any, a: Any, top: Any, z: An
     apart = scores.ctypes.data != out.ctypes.data
     for u in range(scores.shape[0]):
         row = out[u]
-        if apart:
-            _copy(scores[u], row)
-        top[u], z[u] = _exponentials(row, p, scale, v)
+        top[u] = _shifted(scores[u], p, row) if apart else _shift(row, p)
+        z[u] = _exponentials(row, top[u], scale, v)
         _balance(row, z[u], a[u], mass)
 
 
@@ -203,8 +225,8 @@ def keep_halves(
 ) -> None:
     """As pass_scores, with the kernel kept in 16 bits."""
     for u in range(scores.shape[0]):
-        _copy(scores[u], row)
-        top[u], z[u] = _exponentials(row, p, scale, v)
+        top[u] = _shifted(scores[u], p, row)
+        z[u] = _exponentials(row, top[u], scale, v)
         _balance(row, z[u], a[u], mass)
         kept = out[u]
         for j in range(row.shape[0]):
@@ -216,8 +238,8 @@ def keep_halves(
 def row_sums(scores: Any, p: Any, scale: Any, ones: Any, top: Any, z: Any, row: Any) -> None:
     """Largest s_uj + p_j of each row, and the sum of 2^((s_uj + p_j - top_u) scale)."""
     for u in range(scores.shape[0]):
-        _copy(scores[u], row)
-        top[u], z[u] = _exponentials(row, p, scale, ones)
+        top[u] = _shifted(scores[u], p, row)
+        z[u] = _exponentials(row, top[u], scale, ones)
 
 
 _FAR = np.float32(60.0)
@@ -311,54 +333,77 @@ def top_rows(scores: Any, bias: Any, values: Any, columns: Any) -> None:
                 where[place] = j
 
 
+_PLACES = np.array([(*(i for i in range(8) if bits >> i & 1), *(0,) * 8)[:8] for bits in range(256)], dtype=np.int32)
+"""for every eight bits the places of those that are set, in front"""
+
+
 @_intrinsic
-def _lanes_above(context: Any, row: Any, edge: Any, start: Any) -> Any:
-    """Eight bits: which of row[start..start + 8] are above the edge at the same place."""
+def _list_above(context: Any, row: Any, edge: Any, start: Any, places: Any, found: Any, count: Any) -> Any:
+    """Lists which of row[start..start + 8] are above the edge at the same place, and gives the new count of the list.
+
+    Eight places are written whether they hold anything or not: a branch that nobody can foresee costs more.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lanes = ir.VectorType(ir.FloatType(), _LANES)
+        integer, long = ir.IntType(32), ir.IntType(64)
+        floats, integers = ir.VectorType(ir.FloatType(), _LANES), ir.VectorType(integer, _LANES)
 
-        def load(kind: Any, array: Any) -> Any:
-            data = context.make_array(kind)(context, builder, array).data
-            place = builder.bitcast(builder.gep(data, [arguments[2]]), lanes.as_pointer())
-            return builder.load(place, align=4, typ=lanes)
+        def place(argument: int, offset: Any, kind: Any) -> Any:
+            data = context.make_array(signature.args[argument])(context, builder, arguments[argument]).data
+            return builder.bitcast(builder.gep(data, [offset]), kind.as_pointer())
 
-        above = builder.fcmp_ordered(">", load(row, arguments[0]), load(edge, arguments[1]))
-        return builder.zext(builder.bitcast(above, ir.IntType(_LANES)), ir.IntType(64))
+        def load(argument: int, offset: Any, kind: Any) -> Any:
+            return builder.load(place(argument, offset, kind), align=4, typ=kind)
 
-    return types.int64(row, edge, types.intp), generate
+        start, count = arguments[2], arguments[5]
+        above = builder.fcmp_ordered(">", load(0, start, floats), load(1, start, floats))
+        bits = builder.zext(builder.bitcast(above, ir.IntType(_LANES)), long)
+        first = builder.insert_element(integers(ir.Undefined), builder.trunc(start, integer), integer(0))
+        all_starts = builder.shuffle_vector(first, integers(ir.Undefined), integers([0] * _LANES))
+        listed = builder.add(load(3, builder.mul(bits, long(_LANES)), integers), all_starts)
+        builder.store(listed, place(4, count, integers), align=4)
+        return builder.add(count, builder.ctpop(bits))
+
+    return types.int64(row, edge, types.int64, places, found, types.int64), generate
 
 
-@_compiled
-def _lowest_bit(bits: Any) -> Any:
-    """The place of the lowest of eight bits, one of which is set."""
-    place = 0
-    if bits & 15 == 0:
-        bits >>= 4
-        place += 4
-    if bits & 3 == 0:
-        bits >>= 2
-        place += 2
-    return place + 1 - (bits & 1)
+@_intrinsic
+def _fetch(context: Any, row: Any, start: Any) -> Any:
+    """Asks for the line of the cache that holds row[start], which will be needed soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        integer, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, integer, integer, integer])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
+        builder.call(prefetch, [place, integer(0), integer(3), integer(1)])  # to read, keep it near, data
+        return context.get_dummy_value()
+
+    return types.void(row, types.int64), generate
 
 
 @_compiled
 def _gather(scores: Any, left: Any, right: Any, edge: Any, count: Any, pool: Any) -> None:
     """Adds every score above the edge of its column to the column's pool."""
-    even = left + (right - left) // _LANES * _LANES
-    for u in range(scores.shape[0]):
-        row = scores[u]
-        for start in range(left, even, _LANES):
-            bits = _lanes_above(row, edge, start)
-            while bits != 0:
-                j = start + _lowest_bit(bits)
-                pool[j, count[j]] = row[j]
-                count[j] += 1
-                bits &= bits - 1
+    found = np.empty(right - left + _LANES, dtype=np.int32)
+    rows, line = scores.shape[0], 2 * _LANES
+    even = left + (right - left) // line * line
+    for u in range(rows):
+        row, next_row = scores[u], scores[min(u + 1, rows - 1)]
+        hits = 0
+        for start in range(left, even, line):
+            _fetch(next_row, start)
+            hits = _list_above(row, edge, start, _PLACES, found, hits)
+            hits = _list_above(row, edge, start + _LANES, _PLACES, found, hits)
         for j in range(even, right):
             if row[j] > edge[j]:
-                pool[j, count[j]] = row[j]
-                count[j] += 1
+                found[hits] = j
+                hits += 1
+        for i in range(hits):
+            j = found[i]
+            pool[j, count[j]] = row[j]
+            count[j] += 1
 
 
 @_compiled

@@ -49,5 +49,5 @@ def top_mean(banks: Banks, k: int) -> FloatArray:
     for left in range(0, gallery, width):
         right = min(left + width, gallery)
         scores, weights = column_top(columns(banks.queries, left, right), k, banks.query_weight)
-        means[left:right] = (scores * weights).sum(axis=0) / weights.sum(axis=0)
+        means[left:right] = np.einsum("kj,kj->j", scores, weights) / weights.sum(axis=0)
     return means
