@@ -294,3 +294,16 @@ def test_another_memory_goes_on_within_the_bounds(problem, file):
         found = unhub.fit("sn", **problem, checkpoint=file, resume=True, memory=memory(kind))
         assert np.abs(found.bias - whole.bias).max() <= 2 * (found.error_bound + whole.error_bound)
         file.write_bytes(kept)
+
+
+def test_a_file_that_is_to_be_kept(problem, file):
+    whole = unhub.fit("sn", **problem)
+    unhub.fit("sn", **problem, checkpoint=file, keep_checkpoint=True)
+    assert file.exists()
+    rounds = []
+    again = unhub.fit(
+        "sn", **problem, checkpoint=file, resume=True, progress=lambda work, done, total: rounds.append(done)
+    )
+    np.testing.assert_array_equal(again.bias, whole.bias)
+    assert not file.exists()
+    assert len(rounds) <= 1  # the kernel is made again, no round is

@@ -119,3 +119,17 @@ def test_answers_without_queries_are_noted(run: Run) -> None:
     ended = run("check", "--targets", "targets.npy", "--relevant", "relevant.tsv")
     assert "note: relevant was not looked at" in ended.out
     assert "next:" not in ended.out
+
+
+def test_a_temperature_that_wants_more_digits_changes_the_plan(run: Run) -> None:
+    flags = "--targets", "targets.npy", "--query-bank", "bank.npy"
+    memory = str(int(1.7 * 4 * TARGETS * len(np.load("bank.npy"))))
+    usual, large = (
+        json.loads(run("check", *flags, "--tau", tau, "--memory", memory, "--json").out) for tau in ("auto", "10")
+    )
+    assert (usual["cost"]["plan"], large["cost"]["plan"]) == ("cached", "partly cached")
+    assert "--tau 10.0" in large["next"]
+    for wrong in ("warm", "0", "-1"):
+        ended = run("check", *flags, "--tau", wrong)
+        assert ended.code == 2
+        assert "tau is" in ended.err

@@ -216,3 +216,38 @@ def test_help_does_without_what_only_work_needs() -> None:
 def test_main_is_quiet_about_warnings_elsewhere(folder: Path, recwarn: pytest.WarningsRecorder) -> None:
     assert main(["evaluate", "--scores", "scores.npy", "--relevant", "diagonal"]) == 0
     assert not recwarn.list
+
+
+FILE_LIMIT = """
+import resource, sys
+from unhub import cli
+from unhub.api import checkpoint
+checkpoint.EVERY = 0.0
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(cli.main(sys.argv[2:]))
+"""
+
+
+def test_a_result_that_cannot_be_written_leaves_its_rounds(folder: Path) -> None:
+    """The file of the rounds is small, that of the result holds the vectors too."""
+    words = "fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "a.unhub"
+
+    def fit(limit: int, *more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", FILE_LIMIT, str(limit), *words, *more],
+            cwd=folder, env=environment(), capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    assert fit(1 << 30).returncode == 0
+    whole = unhub.load(folder / "a.unhub").bias
+    size = (folder / "a.unhub").stat().st_size
+    (folder / "a.unhub").unlink()
+    done = fit(size - 1)
+    assert done.returncode == 2
+    assert "--resume" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "a.unhub.part").exists()
+    assert not (folder / "a.unhub").exists()
+    assert fit(1 << 30, "--resume").returncode == 0
+    assert not (folder / "a.unhub.part").exists()
+    np.testing.assert_array_equal(unhub.load(folder / "a.unhub").bias, whole)

@@ -331,6 +331,12 @@ def test_a_column_with_few_scores_clips_k_for_all():
     np.testing.assert_array_equal(found, plain.best()[0])
 
 
+def test_columns_without_any_score():
+    top = ColumnTop(70, 20, compile=True)
+    top.add(np.full((100, 70), -np.inf, dtype=np.float32))
+    assert (top.best()[0] == -np.inf).all()
+
+
 def test_one_block_of_another_precision_among_the_others():
     scores = np.random.default_rng(0).normal(size=(100, 70))
     scores = scores.astype(np.float32).astype(np.float64)

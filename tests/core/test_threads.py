@@ -72,7 +72,7 @@ def test_the_wish_of_omp_is_obeyed(wish, expected, monkeypatch):
     assert available() == (processors if expected is None else expected)
 
 
-@pytest.mark.parametrize("wish", ["", "0", "-1", "many", "1.5"])
+@pytest.mark.parametrize("wish", ["", "0", "-1", "many", "1.5", "\u00b2"])
 def test_other_wishes_change_nothing(wish, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     processors = available()

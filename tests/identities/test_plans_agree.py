@@ -319,5 +319,27 @@ def test_no_item_speaks_for_itself_in_any_plan(kind, tau, own_bank, monkeypatch)
     x, s = own_bank
     go(monkeypatch, "compiled", available=2)
     found = unhub.fit("sn", targets=x, query_bank=x, ignore_self=True, tau=tau, memory=BYTES[kind] * s.size)
-    assert found.plan.startswith(f"{kind}: ")
+    in_logs = tau == 0.001
+    assert ("log domain" in found.plan) == in_logs
+    assert found.plan.startswith("partly cached: " if in_logs and kind == "cached in 16 bits" else f"{kind}: ")
     within_its_bound(found, literal.sinkhorn_normalisation(s, tau))
+
+
+@pytest.mark.parametrize("iterations", [1, 10])
+def test_the_bound_knows_the_largest_scores(iterations, monkeypatch):
+    """Every other target is far above the rest, and the gallery so wide that it is only sampled."""
+    go(monkeypatch, "compiled", available=2)
+    s = scores(np.random.default_rng(0), 48, 40_000, 1.0).astype(np.float32)
+    s[:, 1::2] += 1000
+    found = unhub.fit("sn", scores=s, tau=0.01, iterations=iterations)
+    within_its_bound(found, literal.sinkhorn_normalisation(s, 0.01, iterations))
+
+
+@pytest.mark.parametrize("available", [1, 2])
+def test_the_bound_holds_where_rounding_never_evens_out(available, monkeypatch):
+    """One query again and again: all terms of a sum are equal, and so are their rounding errors."""
+    go(monkeypatch, "compiled", available=available)
+    s = np.repeat(np.random.default_rng(0).uniform(size=(1, 4096)).astype(np.float32), 4096, axis=0)
+    found = unhub.fit("sn", scores=s, tau=0.24, iterations=1)
+    exact = literal.gauge_free(literal.sinkhorn_normalisation(s, 0.24, 1))
+    assert np.abs(found.bias - exact).max() <= found.error_bound

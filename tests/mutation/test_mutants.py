@@ -210,7 +210,7 @@ MUTANTS = [
     Mutant(
         "the error bound is forgotten from round to round",
         "banks/passes.py",
-        "self.error += 2 * self._grain + rounding",
+        "self.error = self.error + loss + rounding + self._rounding(reach, balance.SETTLE_ROWS)",
         "self.error = 0.0",
     ),
     Mutant(

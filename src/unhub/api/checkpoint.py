@@ -40,6 +40,7 @@ class Rounds:
     progress: Progress | None = None
     path: Path | None = None
     resume: bool = False
+    keep: bool = False
     identity: str = ""
     _read: int = 0
     _finished: int = 0
@@ -107,15 +108,21 @@ class Rounds:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """While this lasts an interruption leaves the file behind; the end takes it away."""
+        """While this lasts an interruption leaves the file behind; the end takes it away, unless it is to be kept."""
         try:
             yield
         except BaseException:
-            if time.monotonic() - self._written >= EVERY or (self.path is not None and self.path.exists()):
-                self.write()
+            self._write_what_lasted()
             raise
-        if self.path is not None:
+        if self.keep:
+            self._write_what_lasted()
+        elif self.path is not None:
             self.path.unlink(missing_ok=True)
+
+    def _write_what_lasted(self) -> None:
+        """Writes the last finished round of a fit that is worth a file."""
+        if time.monotonic() - self._written >= EVERY or (self.path is not None and self.path.exists()):
+            self.write()
 
 
 def identity(method: Method, problem: Problem, *how: Any) -> str:

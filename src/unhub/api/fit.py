@@ -48,6 +48,7 @@ def fit(
     memory: str | int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    keep_checkpoint: bool = False,
     progress: Progress | None = None,
     **given: Unpack[HyperParameters],
 ) -> Correction:
@@ -62,8 +63,8 @@ def fit(
     bounds the scores that are held at once, and with it decides what is kept between rounds; without it that is half of
     the memory that is free.
 
-    checkpoint names a file that keeps the last finished round while a long fit runs, and is gone when it is done;
-    resume=True goes on from there.
+    checkpoint names a file that keeps the last finished round while a long fit runs; resume=True goes on from there.
+    The file is gone when the fit is done; keep_checkpoint=True leaves that to you, for when the result is safe.
 
     >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
@@ -102,7 +103,9 @@ def fit(
     if rounds is None:
         estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
     else:
-        journal = Rounds(estimator.name, problem.banks.queries.shape[0], rounds, progress, kept_at, resume)
+        journal = Rounds(
+            estimator.name, problem.banks.queries.shape[0], rounds, progress, kept_at, resume, keep_checkpoint
+        )
         if kept_at is not None:
             journal.identity = identity(estimator, problem, ignore_self, metric, reader.scaled)
         with journal.kept():

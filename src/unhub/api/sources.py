@@ -10,7 +10,7 @@ import numpy as np
 
 from unhub.banks import Bank, Budget, CachedBank, EmbeddingBank, MatrixBank
 from unhub.core.arrays import free_memory, is_tensor
-from unhub.core.blocks import block_rows, divided, memory_bytes, slab_rows
+from unhub.core.blocks import TEMPORARIES, block_rows, divided, memory_bytes, slab_rows
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
@@ -83,12 +83,10 @@ class Reader:
         height = self.rows_at_once(len(targets)) if rows is None else rows
         tall = slab_rows(len(targets), self._working * 2)
         gallery = self._plain(targets)
+        if is_tensor(gallery):  # devices like them tall, but have temporaries too
+            height = tall = max(1, tall // TEMPORARIES)
         bank = EmbeddingBank(
-            self._plain(queries) if is_tensor(gallery) else plain(queries),
-            gallery,
-            tall if is_tensor(gallery) else height,
-            self.scaled,
-            tall,
+            self._plain(queries) if is_tensor(gallery) else plain(queries), gallery, height, self.scaled, tall
         )
         return bank if budget is None else CachedBank(bank, budget)
 

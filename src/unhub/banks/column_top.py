@@ -89,15 +89,13 @@ class _Pools:
         self._count = np.zeros(columns, dtype=np.int64)
         self._edge = np.full(columns, -np.inf, dtype=np.float32)
         self._parts = parts_for(1, 1 << 20)
-
-    @property
-    def used(self) -> bool:
-        """Whether anything was added."""
-        return bool(self._count.any())
+        self.used = False
+        """whether anything was added"""
 
     def add(self, scores: FloatArray) -> None:
         """Takes in a block; threads have columns of their own."""
         first = not self.used and len(scores) >= GROUPS * GROUP_ROWS * self._k
+        self.used = True
 
         def work(part: int, left: int, right: int) -> None:
             mine = slice(left, right)

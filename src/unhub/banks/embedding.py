@@ -14,6 +14,9 @@ from unhub.foundation.types import FloatArray, Sliceable
 TILE_VALUES = 1 << 21
 """values of the gallery turned to float32 at once when it is not a float32 array in memory"""
 
+QUERY_VALUES = 1 << 19
+"""the same for queries, which may have to be divided by their lengths as well"""
+
 SHORTEST, LONGEST = 1e-15, 1e15
 """lengths between which squares keep their digits in float32"""
 
@@ -49,21 +52,27 @@ class EmbeddingBank:
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """One matrix product for the rows start..stop, float32."""
-        rows = vectors(self.queries, start, stop, normalize=self.normalize)
         near = not is_tensor(self.targets)
-        scores: FloatArray = self._in_memory(rows, out) if near else self._on_device(like(rows, self.targets))
+        scores: FloatArray = self._in_memory(start, stop, out) if near else self._on_device(start, stop)
         if self.normalize:
             scores *= self._reciprocal_lengths
         return scores
 
-    def _in_memory(self, rows: FloatArray, out: FloatArray | None) -> FloatArray:
-        scores = np.empty((len(rows), self.shape[1]), dtype=np.float32) if out is None else out
+    def _in_memory(self, start: int, stop: int, out: FloatArray | None) -> FloatArray:
+        scores = np.empty((stop - start, self.shape[1]), dtype=np.float32) if out is None else out
+        as_they_are = is_ready(self.queries) and not self.normalize
+        height = stop - start if as_they_are else max(1, QUERY_VALUES // max(1, self.queries.shape[1]))
         for left, right in self._tiles():
-            np.matmul(rows, vectors(self.targets, left, right).T, out=scores[:, left:right])
+            tile = vectors(self.targets, left, right).T
+            for low in range(start, stop, max(1, height)):
+                high = min(low + height, stop)
+                rows = vectors(self.queries, low, high, normalize=self.normalize)
+                np.matmul(rows, tile, out=scores[low - start : high - start, left:right])
         return scores
 
-    def _on_device(self, rows: Any) -> Any:
+    def _on_device(self, start: int, stop: int) -> Any:
         targets: Any = self.targets
+        rows = like(vectors(self.queries, start, stop, normalize=self.normalize), targets)
         xp = namespace(targets)
         if targets.dtype == xp.float32:
             return rows @ targets.T

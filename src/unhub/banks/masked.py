@@ -19,14 +19,14 @@ class MaskedBank(Wrapped):
     bank: Bank
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
-        """A copy of the scores, its self-pairs masked."""
-        return mask_self(self.bank.read(start, stop), start)
+        """The scores with their self-pairs masked, in ``out`` if they came there, else in a copy."""
+        scores = self.bank.read(start, stop, out)
+        return mask_self(scores, start, in_place=scores is out)
 
 
-def mask_self(scores: FloatArray, start: int) -> FloatArray:
-    """A copy of the rows start.. with minus infinity at (i, i)."""
-    xp = namespace(scores)
-    masked: FloatArray = xp.asarray(scores, copy=True)
+def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> FloatArray:
+    """The rows start.. with minus infinity at (i, i), a copy unless they may be written to."""
+    masked: FloatArray = scores if in_place else namespace(scores).asarray(scores, copy=True)
     rows = like(np.arange(min(masked.shape[0], max(0, masked.shape[1] - start))), scores)
     masked[rows, rows + start] = -np.inf
     return masked

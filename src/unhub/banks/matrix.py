@@ -36,13 +36,16 @@ class MatrixBank:
         return self.scores if is_tensor(self.scores) else np.empty(0)
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
-        """The stored scores; half precision and integers become float32."""
+        """The stored scores; half precision and integers become float32, in ``out`` if there is one."""
         block: Any = self.scores[start:stop]
         if is_tensor(block):
             xp: Any = namespace(block)
         else:
             xp, block = np, np.asarray(block)
         if block.dtype not in (xp.float32, xp.float64):
-            block = block.astype(np.float32) if xp is np else xp.astype(block, xp.float32)
+            if xp is np and out is not None:
+                np.copyto(out, block, casting="unsafe")
+                return out
+            block = xp.astype(block, xp.float32)
         scores: FloatArray = block
         return scores

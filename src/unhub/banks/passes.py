@@ -6,12 +6,14 @@ v_j = exp((g_j - p_j) / tau), and the answer is
     f_u = tau log(a_u / z_u) - top_u,    columns_j = tau log sum_u exp((s_uj + f_u) / tau) = tau log mass_j - p_j.
 
 A kernel that is kept serves every later round at the speed of memory; one that is not is made again around p = g. What
-gets lost on the way, because a number is rounded or too small to be kept, is bounded and added up in ``error``. Where
+gets lost on the way, because a number is rounded or too small to be kept, is bounded and added up in ``error``; scores
+are rounded by at most their size beside tau, sums by at most the numbers that are added one after the other. Where
 the bound would be too wide the pass is made again in the log domain, where nothing is too small.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from unhub.banks.bank import Bank, Journal
 from unhub.banks.sampled import slices
 from unhub.banks.spread import spread
+from unhub.core import balance, logsumexp
 from unhub.core.arrays import is_numpy, like, namespace, wide
 from unhub.core.balance import Balance
 from unhub.core.blocks import touched
@@ -42,6 +45,9 @@ WORST_LOSS = 1e-6
 KEPT_AT_ONCE = 1 << 28
 """numbers of a kept kernel in one step: a fraction of a second, after which Ctrl-C is heard and progress told"""
 
+MASKED = 1e38
+"""no score is as large as this by size; a masked row's maximum is"""
+
 RENEWALS = 2
 """how often a kernel is made anew, around the potentials of the day, before the log domain takes over"""
 
@@ -59,10 +65,11 @@ class Passes:
         fine = tau > LARGE_TAU * largest or bank.read(0, 1).dtype == xp.float64
         self._type = wide(bank.home) if fine else xp.float32
         self._compile = is_numpy(bank.home) and not fine and compiled_for(bank.shape)
-        self.plan = plan(rows, columns, for_scores(memory), compiled=self._compile, number_bytes=8 if fine else 4)
+        self._memory = for_scores(memory)
+        self.plan = plan(rows, columns, self._memory, compiled=self._compile, number_bytes=8 if fine else 4)
         self._balance = Balance(columns, tau, compile=self._compile, memory=memory // 16)
         self._share = like(row_mass * rows, bank.home, self._type)
-        self._grain = 2.0**-22 * (largest / tau + max(rows, columns) ** 0.5)
+        self._fine = fine
         self._reference: Any = None
         self._kept: Any = None
         self._top: Any = None
@@ -71,7 +78,7 @@ class Passes:
         self._renewals = 0
         self._in_logs = False
         self._loss: Any = None
-        self.error = 0.0
+        self.error: Any = 0.0
 
     # -- what the solver calls
 
@@ -111,19 +118,21 @@ class Passes:
 
     def state(self) -> dict[str, Any]:
         """What a later run needs to go on with the same kernel; arrays and tensors as they are."""
-        state = {"passes": np.array([self._in_logs, self._renewals, self.error], dtype=np.float64)}
-        parts = {"reference": self._reference, "loss": self._loss}
+        state: dict[str, Any] = {"passes": np.array([self._in_logs, self._renewals])}
+        error = np.array(self.error) if isinstance(self.error, float) else self.error
+        parts = {"reference": self._reference, "loss": self._loss, "error": error}
         return state | {name: part for name, part in parts.items() if part is not None}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
         """Goes on where ``state`` was taken: the same kernel is made again."""
-        in_logs, renewals, error = state["passes"].tolist()
-        self._in_logs, self._renewals = bool(in_logs), int(renewals)
+        in_logs, self._renewals = state["passes"].tolist()
+        if in_logs:
+            self._use_logs()
         self._loss = like(state["loss"], self._bank.home) if "loss" in state else None
         if "reference" in state and self.plan.kept_rows and not self._in_logs:
             self._reference = like(state["reference"], self._bank.home)
             self._pass(self._reference, self._reference)
-        self.error = error
+        self.error = float(state["error"].item())
 
     # -- in the domain of the kernel
 
@@ -132,14 +141,12 @@ class Passes:
             self._reference = g
         p = self._reference if self.plan.kept_rows else g
         rounding = 2 * ROUNDING[self.plan.number_bytes] if self._filled else 0.0
-        f, columns, loss = self._pass(g, p)
+        f, columns, loss, reach = self._pass(g, p)
         if not is_numpy(g):
             self._loss = loss if self._loss is None else namespace(g).maximum(self._loss, loss)
         elif not loss <= WORST_LOSS:
             return self._again(g, p)
-        else:
-            self.error += float(loss)
-        self.error += 2 * self._grain + rounding
+        self.error = self.error + loss + rounding + self._rounding(reach, balance.SETTLE_ROWS)
         return f, columns
 
     def _again(self, g: Any, p: Any) -> tuple[Any, Any]:
@@ -152,8 +159,16 @@ class Passes:
         self._renewals += 1
         return self._scaled(g)
 
-    def _pass(self, g: Any, p: Any) -> tuple[Any, Any, Any]:
-        """f, columns, and the share of a sum that may have been lost."""
+    def _rounding(self, reach: Any, settle: int) -> Any:
+        """By how much a round may move the logarithm of a sum: scores as large as ``reach``, and sums, in float32.
+
+        A row is added up in several partial sums, a column one row after the other until it is settled in float64.
+        """
+        in_a_row = balance.PARTIAL_SUMS + self.plan.columns / balance.PARTIAL_SUMS + min(self.plan.rows, settle)
+        return ROUNDING[8 if self._fine else 4] * (8 * (reach / self._tau + 1) + in_a_row)
+
+    def _pass(self, g: Any, p: Any) -> tuple[Any, Any, Any, Any]:
+        """f, columns, the share of a sum that may have been lost, and how large the scores were that count."""
         xp, tau = namespace(g), self._tau
         rows, columns = self.plan.rows, self.plan.columns
         smallest = SMALLEST[self.plan.number_bytes if self._filled else max(4, self.plan.number_bytes)]
@@ -179,7 +194,8 @@ class Passes:
         with np.errstate(all="ignore"):
             loss = smallest * (columns / xp.min(z) + xp.sum(self._share / z) / xp.min(mass))
         f = tau * (log(self._a) - log(_wide(z))) - _wide(top) - ahead
-        return f, tau * (log(mass) - float(np.log(rows))) - p - ahead, loss
+        reach = _largest(top) + _largest(p)
+        return f, tau * (log(mass) - float(np.log(rows))) - p - ahead, loss, reach
 
     def _read(self, low: int, high: int) -> tuple[Any, Any]:
         """Scores of a block, and where its kernel is to be kept: in the same memory if that can be."""
@@ -217,8 +233,10 @@ class Passes:
             f[low:high] = self._tau * log(self._a[low:high]) - self._balance.row_sums(scores, near)
             sums.add(scores, f[low:high])
             self._tell(high - low)
-        self.error += 2 * self._grain
-        return f, sums.total()
+        columns = sums.total()
+        reach = _largest(f) + _largest(g) + _largest(columns)
+        self.error = self.error + self._rounding(reach, logsumexp.SETTLE_ROWS)
+        return f, columns
 
     def _scores(self, low: int, high: int) -> Any:
         """Scores of a block, kept where the plan has room for them."""
@@ -268,7 +286,10 @@ class Passes:
     def _use_logs(self) -> None:
         """From here on nothing is too small."""
         self._forget()
-        self._in_logs = True
+        self._in_logs, self._scratch = True, None
+        if self.plan.number_bytes == 2:  # scores do not fit in the place of a kernel in 16 bits
+            self.plan = plan(*self._bank.shape, self._memory, compiled=self._compile, halves=False)
+        self.plan = replace(self.plan, logs=True)
 
     def _forget(self) -> None:
         """Lets go of what was kept."""
@@ -278,6 +299,13 @@ class Passes:
     def _tell(self, rows: int) -> None:
         if self._journal is not None:
             self._journal.advance(rows)
+
+
+def _largest(x: Any) -> Any:
+    """The largest number by size; what stands for minus infinity does not count."""
+    xp = namespace(x)
+    size = abs(x)
+    return xp.max(xp.where(size < MASKED, size, xp.zeros_like(size)))
 
 
 def _wide(x: Any) -> Any:

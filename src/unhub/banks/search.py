@@ -51,9 +51,13 @@ def _compiled_top(scores: FloatArray, bias: FloatArray, values: FloatArray, colu
 def _on_device(bank: Bank, bias: Any, k: int) -> tuple[Any, Any]:
     """Sorted by score, stably, so that equal ones stay in the order of their columns."""
     xp = namespace(bank.home)
-    found = []
-    for _, scores in blocks(bank):
+    shape, device = (bank.shape[0], min(k, bank.shape[1])), bank.home.device
+    values = xp.empty(shape, dtype=xp.float32, device=device)
+    columns = xp.empty(shape, dtype=xp.int64, device=device)
+    for start, scores in blocks(bank):
         corrected = scores + bias
-        columns = xp.argsort(corrected, axis=1, descending=True, stable=True)[:, :k]
-        found.append((xp.take_along_axis(corrected, columns, axis=1), columns))
-    return xp.concat([values for values, _ in found]), xp.concat([columns for _, columns in found])
+        best = xp.argsort(corrected, axis=1, descending=True, stable=True)[:, : shape[1]]
+        rows = slice(start, start + scores.shape[0])
+        columns[rows] = best
+        values[rows] = xp.take_along_axis(corrected, best, axis=1)
+    return values, columns

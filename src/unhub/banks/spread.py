@@ -47,8 +47,12 @@ def spread(bank: Bank) -> Spread:
 
 
 def sample(bank: Bank) -> FloatArray:
-    """Scores of evenly spaced rows, of every so many columns where the gallery is wide; flat."""
+    """Scores of evenly spaced rows, of every so many columns where the gallery is wide; flat.
+
+    Each block begins with another column, since a gallery may well hold two kinds of items in turn.
+    """
     rows, columns = bank.shape
     wanted = min(rows, max(SLICES, SAMPLE // max(1, columns)))
     step = max(1, wanted * columns // SAMPLE)
-    return np.concatenate([host(block[:, ::step]).ravel() for block in read_slices(bank, slices(rows, wanted))])
+    seen = read_slices(bank, slices(rows, wanted))
+    return np.concatenate([host(block[:, place % step :: step]).ravel() for place, block in enumerate(seen)])

@@ -43,6 +43,7 @@ def command(
     metric: options.Metric = "cosine",
     normalize: options.Normalize = False,
     allow_overlap: options.AllowOverlap = False,
+    tau: options.Tau = None,
     memory: options.Memory = None,
     json: options.Json = False,
 ) -> None:
@@ -51,19 +52,24 @@ def command(
     \b
     Examples:
       unhub check --targets targets.npy --query-bank bank.npy
+      unhub check --targets targets.npy --query-bank bank.npy --tau 0.01 --memory 2GB
       unhub check --queries queries.npy --targets targets.npy --relevant relevant.tsv --query-bank bank.npy --json
     """
     from unhub.cli.inspection import inspect
+    from unhub.methods import method
 
     given = options.given(context, (*FILES, *SETTINGS))
     if not any(name in given for name in FILES):
         raise InputError("check needs files to look at, such as --targets and --query-bank.")
+    temperature = options.given(context, ("tau",))
+    if temperature:
+        method("sn", {"tau": temperature["tau"]})  # says what is wrong with it
     with working("reading"):
         seen = inspect(given)
         matrix = "scores" in seen.rows or "query_bank_scores" in seen.rows
         dim = None if matrix or "targets" not in seen.rows else seen.rows["targets"].shape[1]
-        expected = None if seen.bank is None else _cost(seen, dim, memory)
-    step = None if seen.problems else next_command(given, logits=seen.logits)
+        expected = None if seen.bank is None else _cost(seen, dim, memory, temperature.get("tau"))
+    step = None if seen.problems else next_command(given | temperature, logits=seen.logits)
     if json:
         console.data(_plain(seen, expected, step))
     else:
@@ -74,9 +80,13 @@ def command(
         raise typer.Exit(BAD_INPUT)
 
 
-def _cost(seen: Inspection, dim: int | None, memory: str | None) -> Cost:
-    """The cost of the targets, and of those of the target bank beside them, as dbsn reads them."""
+def _cost(seen: Inspection, dim: int | None, memory: str | None, tau: str | float | None) -> Cost:
+    """The cost of the targets, and of those of the target bank beside them, as dbsn reads them.
+
+    A tau that is large beside the scores wants them in float64.
+    """
     from unhub.cli.cost import cost
+    from unhub.core.logsumexp import LARGE_TAU
 
     assert seen.bank is not None
     matrix = seen.rows.get("query_bank_scores", seen.rows.get("scores"))
@@ -84,18 +94,20 @@ def _cost(seen: Inspection, dim: int | None, memory: str | None) -> Cost:
     crossed = seen.rows.get("cross_bank_scores")
     extra = len(beside) if beside is not None else 0 if crossed is None else crossed.shape[1]
     double = matrix is not None and str(matrix.dtype) == "float64"
+    if isinstance(tau, float) and seen.scores is not None:
+        double = double or tau > LARGE_TAU * seen.scores.largest
     return cost(seen.bank.shape[0], seen.bank.shape[1] + extra, dim, memory, double=double)
 
 
 def next_command(given: dict[str, Any], *, logits: bool) -> str | None:
     """The command that these files are ready for: evaluate where the right answers are known, otherwise fit."""
     if "relevant" in given and ("scores" in given or {"queries", "targets"} <= set(given)):
-        tau = ["--tau", "auto"] if logits else []
-        return shlex.join(["unhub", "evaluate", *_flags(given, FILES), *_flags(given, SETTINGS), *tau])
+        tau = {"tau": "auto"} if logits else {}
+        return shlex.join(["unhub", "evaluate", *_flags(tau | given, (*FILES, *SETTINGS, "tau"))])
     names = OF_FIT if "targets" in given else ("scores", "cross_bank_scores", "target_bank_scores", *OF_FIT[3:])
     if not {"targets", "query_bank"} <= set(given) and "scores" not in given:
         return None
-    return shlex.join(["unhub", "fit", *_flags(given, names), *_flags(given, SETTINGS[:3]), "-o", "correction.unhub"])
+    return shlex.join(["unhub", "fit", *_flags(given, (*names, *SETTINGS[:3], "tau")), "-o", "correction.unhub"])
 
 
 def _flags(given: dict[str, Any], names: tuple[str, ...]) -> list[str]:

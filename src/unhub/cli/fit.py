@@ -10,6 +10,7 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.failures import INTERRUPTED
 from unhub.cli.progress import working
+from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
@@ -83,19 +84,37 @@ def command(
     try:
         with working(f"fitting {name}") as progress:
             correction = unhub.fit(
-                name, **sources, target_ids=target_ids, checkpoint=part, resume=resume, progress=progress, **hyper
+                name,
+                **sources,
+                target_ids=target_ids,
+                checkpoint=part,
+                resume=resume,
+                keep_checkpoint=True,
+                progress=progress,
+                **hyper,
             )
+            _save(correction, out, part)
     except KeyboardInterrupt:
         if not Path(part).exists():
             raise
         console.complain(f"interrupted; the rounds that are finished are in {part}: the same with --resume goes on.")
         raise typer.Exit(INTERRUPTED) from None
-    correction.save(out)
     plain = _plain(correction, out, replaced)
     if json:
         console.data(plain)
     else:
         _show(plain, correction, out, replaced)
+
+
+def _save(correction: Correction, out: str, part: str) -> None:
+    """Writes the correction; only then may its rounds go."""
+    try:
+        correction.save(out)
+    except (InputError, OSError):
+        if Path(part).exists():
+            console.complain(f"the rounds are kept in {part}: once there is room, the same with --resume goes on.")
+        raise
+    Path(part).unlink(missing_ok=True)
 
 
 def automatic(name: str, hyper: dict[str, Any]) -> dict[str, Any]:

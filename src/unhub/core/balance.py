@@ -18,9 +18,15 @@ import numpy as np
 
 from unhub.core.arrays import is_numpy, namespace, wide
 from unhub.core.kernels import compiled, suits
-from unhub.core.logsumexp import LOG2_E, SETTLE_ROWS, row_exponentials, row_logsumexp
+from unhub.core.logsumexp import LOG2_E, row_exponentials, row_logsumexp
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
+
+SETTLE_ROWS = 512
+"""rows whose shares one part adds in float32 before the sum moves to float64"""
+
+PARTIAL_SUMS = 16
+"""partial sums that a row is added in at the least: lanes of an instruction, several of them at work at once"""
 
 AT_ONCE = 1 << 21
 """numbers of a kept kernel that go through both products before the next ones: the second finds them in cache"""

@@ -29,6 +29,8 @@ class Plan:
     kept_rows: int
     block_rows: int
     number_bytes: int = 4
+    logs: bool = False
+    """the kernel's numbers were too small, so that scores are kept, for passes in the log domain"""
 
     @property
     def kept_bytes(self) -> int:
@@ -45,28 +47,35 @@ class Plan:
         return 1 + (rounds - 1) * (1 - self.kept_rows / max(1, self.rows))
 
     def __str__(self) -> str:
-        kept, block = in_words(self.kept_bytes), in_words(self.block_bytes)
-        if self.kind == "cached":
-            return f"cached: scores are computed once and the kernel is kept, {kept}"
-        if self.kind == "cached in 16 bits":
-            return f"cached in 16 bits: scores are computed once and the kernel is kept, {kept}"
+        what, verb = ("scores", "are") if self.logs else ("kernel", "is")
+        kept = in_words(self.kept_bytes)
         if self.kind == "partly cached":
             share = self.kept_rows / self.rows
-            return f"partly cached: {share:.0%} of the kernel is kept, {kept}, the rest is computed again in each round"
-        return f"streamed: scores are computed again in each round, {block} at a time"
+            how = f"{share:.0%} of the {what} {verb} kept, {kept}, the rest is computed again in each round"
+        elif self.kind == "streamed":
+            how = f"scores are computed again in each round, {in_words(self.block_bytes)} at a time"
+        else:
+            how = (
+                "scores are computed once and kept" if self.logs else "scores are computed once and the kernel is kept"
+            )
+            how = f"{how}, {kept}"
+        return f"{self.kind}: {how}" + (
+            "; in the log domain, since tau is small beside the scores" if self.logs else ""
+        )
 
 
-def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: int = 4) -> Plan:
+def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: int = 4, halves: bool = True) -> Plan:
     """The fastest plan within a memory.
 
-    compiled: blocks are read by compiled kernels, which need no temporaries and can keep a kernel in 16 bits.
+    compiled: blocks are read by compiled kernels, which need no temporaries and, with ``halves``, can keep a kernel in
+    16 bits.
     """
     slab = min(memory // 4, LARGEST_SLAB * 4)
     height = slab_rows if compiled else block_rows
     whole = rows * columns * number_bytes
     if whole <= memory - slab:
         return Plan("cached", rows, columns, rows, min(rows, height(columns, slab)), number_bytes)
-    if compiled and rows * columns * 2 <= memory - slab:
+    if compiled and halves and rows * columns * 2 <= memory - slab:
         return Plan("cached in 16 bits", rows, columns, rows, min(rows, height(columns, slab)), 2)
     kept = (memory - slab) // (columns * number_bytes)
     if kept >= WORTH_KEEPING * rows:

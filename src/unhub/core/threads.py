@@ -20,7 +20,7 @@ def available() -> int:
     """How many threads to use: one for each processor that this process may run on, OMP_NUM_THREADS at the most."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return min(processors, int(wish)) if wish.isdigit() and int(wish) > 0 else processors
+    return min(processors, int(wish)) if wish.isascii() and wish.isdigit() and int(wish) > 0 else processors
 
 
 def parts_for(part_bytes: int, memory: int) -> int:

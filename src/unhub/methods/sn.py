@@ -90,7 +90,7 @@ def solve(bank: Bank, banks: Banks, tau: float, iterations: int | None, tol: flo
         passes.start_in_logs()
         found = run(None)
     bias = as_bias(found, tau, gallery=gallery)
-    return replace(bias, error_bound=tau * passes.error, plan=str(passes.plan))
+    return replace(bias, error_bound=tau * float(passes.error), plan=str(passes.plan))
 
 
 def _resumed(journal: Journal | None, passes: Passes, bank: Bank) -> Round | None:
