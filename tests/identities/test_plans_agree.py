@@ -343,3 +343,14 @@ def test_the_bound_holds_where_rounding_never_evens_out(available, monkeypatch):
     found = unhub.fit("sn", scores=s, tau=0.24, iterations=1)
     exact = literal.gauge_free(literal.sinkhorn_normalisation(s, 0.24, 1))
     assert np.abs(found.bias - exact).max() <= found.error_bound
+
+
+@by_plan
+def test_a_matrix_is_not_written_to(kind, monkeypatch):
+    """Its own pairs are masked in a copy, whichever way the scores are read."""
+    go(monkeypatch, "compiled")
+    s = scores(np.random.default_rng(3), 60, 60, 1.0).astype(np.float32)
+    before = s.copy()
+    for name in ("sn", "is", "nnn"):
+        unhub.fit(name, scores=s, ignore_self=True, memory=BYTES[kind] * s.size)
+    np.testing.assert_array_equal(s, before)

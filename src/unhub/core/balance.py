@@ -11,7 +11,6 @@ so that K lies in [0, 1] whatever tau is. A round that scales the columns by v a
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class Balance:
         self._tau = tau
         self._kernels: Any = compiled() if compile else None
         self._scale = np.float32(LOG2_E / tau)
-        parts = parts_for(2 * 4 * columns, memory) if compile else 0
+        parts = parts_for((4 + 4 + 8) * columns, memory) if compile else 0
         self._mass = np.empty((parts, columns), dtype=np.float32)
         self._row = np.empty((parts, columns), dtype=np.float32)
 
@@ -95,19 +94,18 @@ class Balance:
         return top + self._tau * np.log(z.astype(np.float64))
 
     def _summed(self, rows: int, work: Any) -> FloatArray:
-        """Runs the work on parts of the rows, and adds up in float64 what each part found for the columns."""
-        total = np.zeros(self._mass.shape[1])
-        step = SETTLE_ROWS * len(self._mass)
-        for low in range(0, rows, step):
-            self._mass.fill(0)
-            within = min(step, rows - low)
-            share(within, partial(_from, work, low), parts=len(self._mass))
-            total += self._mass.sum(axis=0, dtype=np.float64)
-        return total
+        """Runs the work on parts of the rows, and adds up in float64 what each found for the columns, now and then."""
+        total = np.zeros(self._mass.shape)
 
+        def settled(part: int, start: int, stop: int) -> None:
+            for low in range(start, stop, SETTLE_ROWS):
+                self._mass[part].fill(0)
+                work(part, low, min(low + SETTLE_ROWS, stop))
+                total[part] += self._mass[part]
 
-def _from(work: Any, low: int, part: int, start: int, stop: int) -> None:
-    work(part, low + start, low + stop)
+        share(rows, settled, parts=len(total))
+        summed: FloatArray = total.sum(axis=0)
+        return summed
 
 
 def _products(kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
