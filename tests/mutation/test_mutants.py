@@ -218,8 +218,8 @@ MUTANTS = [
     Mutant(
         "the error bound forgets how large the scores are",
         "banks/passes.py",
-        "reach = _largest(top) + _largest(p)",
-        "reach = 0 * _largest(top)",
+        "(8 * (reach / self._tau + 1) + in_a_row)",
+        "(8 * (0 * reach + 1) + in_a_row)",
     ),
     Mutant(
         "a masked block is not the caller's own",
