@@ -307,3 +307,8 @@ def test_a_file_that_is_to_be_kept(problem, file):
     np.testing.assert_array_equal(again.bias, whole.bias)
     assert not file.exists()
     assert len(rounds) <= 1  # the kernel is made again, no round is
+
+
+def test_there_is_nothing_to_keep_without_a_file(problem):
+    with pytest.raises(unhub.InputError, match="keep_checkpoint needs checkpoint"):
+        unhub.fit("sn", **problem, keep_checkpoint=True)

@@ -136,11 +136,13 @@ def identity(method: Method, problem: Problem, *how: Any) -> str:
     return whole.hexdigest()[:32]
 
 
-def checked_path(path: str | os.PathLike[str] | None, resume: bool) -> Path | None:
-    """Where an interrupted fit is kept; asking to resume needs such a place."""
+def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: bool) -> Path | None:
+    """Where an interrupted fit is kept; asking to resume, or to keep it, needs such a place."""
     if path is None:
         if resume:
             raise InputError("resume needs checkpoint=..., the file in which the interrupted fit was kept.")
+        if keep:
+            raise InputError("keep_checkpoint needs checkpoint=..., the name of the file that is to stay.")
         return None
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError(f"checkpoint is {path!r}; give the name of a file.")

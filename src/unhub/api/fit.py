@@ -71,7 +71,7 @@ def fit(
     [-0.101  0.101]
     """
     chosen = additive(method(which, given))
-    kept_at = checked_path(checkpoint, resume)
+    kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
     if resume and rounds_of(chosen) is None:
         raise InputError(
             f"{chosen.name} reads the bank once, so there is nothing to resume; leave out resume (--resume)."
@@ -103,9 +103,8 @@ def fit(
     if rounds is None:
         estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
     else:
-        journal = Rounds(
-            estimator.name, problem.banks.queries.shape[0], rounds, progress, kept_at, resume, keep_checkpoint
-        )
+        rows = problem.banks.queries.shape[0]
+        journal = Rounds(estimator.name, rows, rounds, progress, kept_at, resume=resume, keep=keep_checkpoint)
         if kept_at is not None:
             journal.identity = identity(estimator, problem, ignore_self, metric, reader.scaled)
         with journal.kept():

@@ -14,8 +14,8 @@ from unhub.foundation.types import FloatArray, Sliceable
 TILE_VALUES = 1 << 21
 """values of the gallery turned to float32 at once when it is not a float32 array in memory"""
 
-QUERY_VALUES = 1 << 19
-"""the same for queries, which may have to be divided by their lengths as well"""
+QUERY_VALUES, WIDE = 1 << 20, 16
+"""values of queries turned to float32 at once, unless a row of scores is so many times as wide as a query"""
 
 SHORTEST, LONGEST = 1e-15, 1e15
 """lengths between which squares keep their digits in float32"""
@@ -60,15 +60,20 @@ class EmbeddingBank:
 
     def _in_memory(self, start: int, stop: int, out: FloatArray | None) -> FloatArray:
         scores = np.empty((stop - start, self.shape[1]), dtype=np.float32) if out is None else out
-        as_they_are = is_ready(self.queries) and not self.normalize
-        height = stop - start if as_they_are else max(1, QUERY_VALUES // max(1, self.queries.shape[1]))
-        for left, right in self._tiles():
-            tile = vectors(self.targets, left, right).T
-            for low in range(start, stop, max(1, height)):
-                high = min(low + height, stop)
-                rows = vectors(self.queries, low, high, normalize=self.normalize)
+        height = self._queries_at_once(stop - start)
+        for low in range(start, stop, height):
+            high = min(low + height, stop)
+            rows = vectors(self.queries, low, high, normalize=self.normalize)
+            for left, right in self._tiles():
+                tile = vectors(self.targets, left, right).T
                 np.matmul(rows, tile, out=scores[low - start : high - start, left:right])
         return scores
+
+    def _queries_at_once(self, rows: int) -> int:
+        """All of a block, unless their copies in float32 would take more than a small part of its scores."""
+        gallery, dim = self.targets.shape
+        as_they_are = is_ready(self.queries) and not self.normalize
+        return max(1, rows if as_they_are or gallery >= WIDE * dim else QUERY_VALUES // max(1, dim))
 
     def _on_device(self, start: int, stop: int) -> Any:
         targets: Any = self.targets
@@ -105,7 +110,7 @@ def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) 
         block = xp.astype(block, xp.float32)
         return block / xp.astype(lengths(block), xp.float32)[:, None] if normalize else block
     block = np.asarray(block, dtype=np.float32)
-    return (block / lengths(block)[:, None]).astype(np.float32) if normalize else block
+    return (block / lengths(block)[:, None]).astype(np.float32, copy=False) if normalize else block
 
 
 def lengths(block: Any) -> Any:

@@ -47,21 +47,16 @@ class Plan:
         return 1 + (rounds - 1) * (1 - self.kept_rows / max(1, self.rows))
 
     def __str__(self) -> str:
-        what, verb = ("scores", "are") if self.logs else ("kernel", "is")
-        kept = in_words(self.kept_bytes)
+        what, kept = "scores are" if self.logs else "kernel is", in_words(self.kept_bytes)
         if self.kind == "partly cached":
             share = self.kept_rows / self.rows
-            how = f"{share:.0%} of the {what} {verb} kept, {kept}, the rest is computed again in each round"
+            how = f"{share:.0%} of the {what} kept, {kept}, the rest is computed again in each round"
         elif self.kind == "streamed":
             how = f"scores are computed again in each round, {in_words(self.block_bytes)} at a time"
         else:
-            how = (
-                "scores are computed once and kept" if self.logs else "scores are computed once and the kernel is kept"
-            )
-            how = f"{how}, {kept}"
-        return f"{self.kind}: {how}" + (
-            "; in the log domain, since tau is small beside the scores" if self.logs else ""
-        )
+            how = f"scores are computed once and {'' if self.logs else 'the kernel is '}kept, {kept}"
+        why = "; in the log domain, since tau is small beside the scores" if self.logs else ""
+        return f"{self.kind}: {how}{why}"
 
 
 def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: int = 4, halves: bool = True) -> Plan:
