@@ -14,7 +14,7 @@ from unhub.foundation.types import FloatArray, Sliceable
 TILE_VALUES = 1 << 21
 """values of the gallery turned to float32 at once when it is not a float32 array in memory"""
 
-QUERY_VALUES, WIDE = 1 << 20, 16
+QUERY_VALUES, WIDE = 1 << 20, 8
 """values of queries turned to float32 at once, unless a row of scores is so many times as wide as a query"""
 
 SHORTEST, LONGEST = 1e-15, 1e15
