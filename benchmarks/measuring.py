@@ -14,7 +14,7 @@ import numpy as np
 
 LARGEST_PRODUCT = 1 << 29
 """entries of a matrix product that is formed whole (2 GiB); a larger one is timed on some rows and scaled up"""
-SHORTEST_LOOK = 3.0
+SHORTEST_LOOK = 6.0
 """seconds: quick work is repeated for at least so long"""
 SHORTEST_PRODUCT_LOOK = 0.1
 """seconds: the same for the matrix product, whose first call in a process may have to wake threads"""

@@ -1,6 +1,7 @@
 """What every test may ask for: where the real data stands, and how hypothesis looks for faults."""
 
 import os
+import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: scikit-learn skips a check without it
 
@@ -9,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started with an & by a script: programs under test hear Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "unhub",

@@ -281,3 +281,14 @@ def test_the_spread_of_a_wide_gallery_is_seen_in_many_rows():
 
     scores = np.linspace(-1, 1, 20, dtype=np.float32)[:, None] + np.zeros((1, 300_000), dtype=np.float32)
     assert spread(MatrixBank(scores, 1)).std == pytest.approx(scores.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("block", [1, 1000])
+def test_the_spread_of_two_kinds_of_targets_in_turn(block):
+    """Every second column would show one kind only, and the spread of its noise."""
+    from unhub.banks import MatrixBank, spread
+
+    scores = np.tile(np.array([0.1, 0.9], dtype=np.float32), (16, 20_000))
+    seen = spread(MatrixBank(scores, block))
+    assert (seen.low, seen.high) == (np.float32(0.1), np.float32(0.9))
+    assert seen.std == pytest.approx(0.4, rel=0.01)

@@ -199,17 +199,19 @@ def exact_column_sums(scores, f, tau):
     return tau * (np.log(np.exp(x - np.where(np.isneginf(top), 0, top)).sum(axis=0)) + top)
 
 
+@pytest.mark.parametrize("height", [1, 2, 3, 4, 7, 13, 130])
 @pytest.mark.parametrize("order", ["rising", "falling", "as they come", "leaping"])
-def test_column_sums_follow_the_largest_term(order):
+def test_column_sums_follow_the_largest_term(order, height):
     """Blocks whose largest terms come first, last, or anywhere: the sums are moved along."""
     block = Block(130, 65)
     f = np.random.default_rng(1).normal(0, 0.5, 130).astype(np.float32)
     leaps = np.repeat(np.arange(10) // 4, 13).astype(np.float32) * 4
     f = {"rising": np.sort(f), "falling": np.sort(f)[::-1].copy(), "as they come": f, "leaping": leaps}[order]
     shift, sums = np.full(65, NOTHING_YET), np.zeros(65, dtype=np.float32)
-    for start in range(0, 130, 13):
-        rows = slice(start, start + 13)
-        kernels.column_sums(block.scores[rows], f[rows], SCALE, shift, sums, np.empty((2, 65), dtype=np.float32))
+    scratch = np.empty((2, 65), dtype=np.float32)
+    for start in range(0, 130, height):
+        rows = slice(start, start + height)
+        kernels.column_sums(block.scores[rows], f[rows], SCALE, shift, sums, scratch, 13)
     found = shift + TAU * np.log(sums.astype(np.float64))
     np.testing.assert_allclose(found, exact_column_sums(block.scores, f, TAU), atol=1e-6)
 

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -56,6 +58,39 @@ def test_what_goes_wrong_in_a_part_is_raised(two):
 
     with pytest.raises(ZeroDivisionError, match="in part one"):
         share(10, work, parts=3)
+
+
+def test_nothing_runs_on_after_a_part_went_wrong(two):
+    """Neither parts that were begun, which are waited for, nor parts that were not."""
+    begun, ended = [], []
+
+    def work(part, start, stop):
+        if part == 0:
+            while not begun:
+                time.sleep(0.001)
+            raise ZeroDivisionError
+        begun.append(part)
+        time.sleep(0.05)
+        ended.append(part)
+
+    with pytest.raises(ZeroDivisionError):
+        share(60, work, parts=60)
+    assert sorted(begun) == sorted(ended)
+    assert len(begun) < 59
+    time.sleep(0.1)
+    assert sorted(begun) == sorted(ended)
+
+
+def test_the_caller_works_too(two):
+    """With every other thread busy elsewhere the work is done all the same."""
+    free = threading.Event()
+    share(2, lambda *part: None, parts=2)
+    busy = [threads._pool(os.getpid(), 2 * PARTS).submit(free.wait) for _ in range(2 * PARTS)]
+    try:
+        assert len(shared(100, parts=6)) == 6
+    finally:
+        free.set()
+    assert all(each.result() for each in busy)
 
 
 def test_work_goes_on_after_a_part_went_wrong(two):

@@ -49,10 +49,13 @@ def spread(bank: Bank) -> Spread:
 def sample(bank: Bank) -> FloatArray:
     """Scores of evenly spaced rows, of every so many columns where the gallery is wide; flat.
 
-    Each block begins with another column, since a gallery may well hold two kinds of items in turn.
+    Each row begins with another column, since a gallery may well hold two kinds of items in turn.
     """
     rows, columns = bank.shape
     wanted = min(rows, max(SLICES, SAMPLE // max(1, columns)))
     step = max(1, wanted * columns // SAMPLE)
     seen = read_slices(bank, slices(rows, wanted))
-    return np.concatenate([host(block[:, place % step :: step]).ravel() for place, block in enumerate(seen)])
+    if step > 1:
+        each_row = (row for block in seen for row in block)
+        seen = [row[place % step :: step] for place, row in enumerate(each_row)]
+    return np.concatenate([host(part).ravel() for part in seen])

@@ -2,6 +2,9 @@
 
 All work on float32 rows that lie one after the other. They hold no lock, so that several threads may run them on
 different rows, and they are compiled once and kept on disk. `unhub.core.kernels` decides when they are worth loading.
+
+They stand in one file because numba looks at the date of a function's own file, and not at those of the functions it
+calls, to see whether what it kept on disk is still good.
 """
 
 from __future__ import annotations
@@ -246,29 +249,41 @@ _FAR = np.float32(60.0)
 """powers of two by which a term may be ahead of the largest one before it, and the sum still be moved along"""
 
 
+_NOTHING = np.float32(-np.inf)
+"""the potential of a row that counts for nothing"""
+
+
 @_compiled
-def _add_exponentials(
-    row: Any, f: Any, other: Any, f_of_other: Any, scale: Any, shift: Any, sums: Any, top: Any
-) -> None:
-    """Adds 2^((s_j + f - shift_j) scale) of two rows to the sums, and follows the largest term.
+def _power(term: Any, shift: Any, scale: Any) -> Any:
+    return _exp2(_smaller((term - shift) * scale, _FAR))
+
+
+@_compiled
+def _add_four(rows: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
+    """Adds 2^((s_j + f - shift_j) scale) of four rows to the sums, and follows the largest term.
 
     Terms too far ahead are added as something; the caller sees from the top that they were.
     """
-    for j in range(row.shape[0]):
-        term, other_term = row[j] + f, other[j] + f_of_other
-        top[j] = _larger(_larger(term, other_term), top[j])
-        power = _exp2(_smaller((term - shift[j]) * scale, _FAR))
-        sums[j] += power + _exp2(_smaller((other_term - shift[j]) * scale, _FAR))
+    a, b, c, d = rows
+    f_a, f_b, f_c, f_d = f
+    for j in range(a.shape[0]):
+        first, second, third, fourth = a[j] + f_a, b[j] + f_b, c[j] + f_c, d[j] + f_d
+        top[j] = _larger(_larger(_larger(first, second), _larger(third, fourth)), top[j])
+        half = _power(first, shift[j], scale) + _power(second, shift[j], scale)
+        sums[j] += half + (_power(third, shift[j], scale) + _power(fourth, shift[j], scale))
 
 
 @_compiled
 def _add_block(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
+    """The rows of a block, four at a time: sums, shift and top are read a quarter as often."""
     rows = scores.shape[0]
-    for u in range(0, rows - 1, 2):
-        _add_exponentials(scores[u], f[u], scores[u + 1], f[u + 1], scale, shift, sums, top)
-    if rows % 2:  # beside a row that counts for nothing
-        last = scores[rows - 1]
-        _add_exponentials(last, f[rows - 1], last, np.float32(-np.inf), scale, shift, sums, top)
+    even = rows - rows % 4
+    for u in range(0, even, 4):
+        potentials = f[u], f[u + 1], f[u + 2], f[u + 3]
+        _add_four((scores[u], scores[u + 1], scores[u + 2], scores[u + 3]), potentials, scale, shift, sums, top)
+    for u in range(even, rows):  # beside three that count for nothing
+        row = scores[u]
+        _add_four((row, row, row, row), (f[u], _NOTHING, _NOTHING, _NOTHING), scale, shift, sums, top)
 
 
 @_compiled
@@ -280,25 +295,27 @@ def _move(shift: Any, top: Any, scale: Any, sums: Any) -> None:
 
 
 @_compiled
-def column_sums(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, scratch: Any) -> None:
+def column_sums(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, scratch: Any, step: Any) -> None:
     """Adds 2^((s_uj + f_u - shift_j) scale) of every row to the sums; the shift follows the largest term seen.
 
-    One read of the scores, unless a term is far ahead of all before it: then the block is added again around the new
-    largest terms. `scratch` is two rows.
+    One read of the scores, unless a term is far ahead of all before it: then the last `step` rows are added again,
+    around the new largest terms. `scratch` is two rows.
     """
     top, before = scratch[0], scratch[1]
-    _copy(shift, top)
-    _copy(sums, before)
-    _add_block(scores, f, scale, shift, sums, top)
-    ahead = np.float32(0)
-    for j in range(shift.shape[0]):
-        ahead = _larger((top[j] - shift[j]) * scale, ahead)
-    if ahead < _FAR:
-        _move(shift, top, scale, sums)
-    else:
-        _copy(before, sums)
-        _move(shift, top, scale, sums)
-        _add_block(scores, f, scale, shift, sums, top)
+    for start in range(0, scores.shape[0], step):
+        chunk, potentials = scores[start : start + step], f[start : start + step]
+        _copy(shift, top)
+        _copy(sums, before)
+        _add_block(chunk, potentials, scale, shift, sums, top)
+        ahead = np.float32(0)
+        for j in range(shift.shape[0]):
+            ahead = _larger((top[j] - shift[j]) * scale, ahead)
+        if ahead < _FAR:
+            _move(shift, top, scale, sums)
+        else:
+            _copy(before, sums)
+            _move(shift, top, scale, sums)
+            _add_block(chunk, potentials, scale, shift, sums, top)
 
 
 _LANES = 8

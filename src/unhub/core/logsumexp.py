@@ -31,7 +31,7 @@ NOTHING_YET = np.float32(-1e38)
 """the largest term of a column that has none"""
 
 CHUNK_ROWS = 128
-"""rows that one compiled call looks at; rarely they are read twice"""
+"""rows that are added before the largest terms are looked at; rarely they are read twice"""
 
 
 def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray | None = None) -> FloatArray:
@@ -147,9 +147,7 @@ class _Parts:
 
         def work(part: int, start: int, stop: int) -> None:
             mine = self._shift[part], self._sums[part], self._scratch[part]
-            for low in range(start, stop, CHUNK_ROWS):
-                high = min(low + CHUNK_ROWS, stop)
-                self._kernels.column_sums(scores[low:high], potential[low:high], scale, *mine)
+            self._kernels.column_sums(scores[start:stop], potential[start:stop], scale, *mine, CHUNK_ROWS)
 
         share(rows, work, parts=self._count, step=CHUNK_ROWS)
         self._rows += rows

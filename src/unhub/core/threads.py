@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
 PARTS = 3
@@ -32,6 +32,7 @@ def parts_for(part_bytes: int, memory: int) -> int:
 def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step: int = 1) -> None:
     """Calls work(part, start, stop) for each part of 0..size; parts are multiples of ``step`` but for the last.
 
+    The caller's thread works too, and takes what no other has begun: short work is done before a thread has woken up.
     Which rows belong to which part depends on the numbers alone and not on time, so that sums which are kept for each
     part come out the same in every run.
     """
@@ -40,8 +41,18 @@ def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step:
     if len(ranges) < 2:
         work(0, 0, size)
         return
-    for done in [_pool(os.getpid(), available() * PARTS).submit(work, *each) for each in ranges]:
-        done.result()
+    pool = _pool(os.getpid(), available() * PARTS)
+    others = [(pool.submit(work, *each), each) for each in ranges[1:]]
+    try:
+        work(*ranges[0])
+        for future, each in reversed(others):
+            if future.cancel():  # no thread has come to it yet
+                work(*each)
+    finally:
+        running = [future for future, _ in others if not future.cancel()]
+        wait(running)
+    for future in running:
+        future.result()
 
 
 @cache
