@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -88,6 +89,25 @@ def test_the_caller_works_too(two):
     busy = [threads._pool(os.getpid(), 2 * PARTS).submit(free.wait) for _ in range(2 * PARTS)]
     try:
         assert len(shared(100, parts=6)) == 6
+    finally:
+        free.set()
+    assert all(each.result() for each in busy)
+
+
+def test_threads_that_come_too_late_hold_no_memory(two):
+    free = threading.Event()
+    busy = [threads._pool(os.getpid(), 2 * PARTS).submit(free.wait) for _ in range(2 * PARTS)]
+    block = np.zeros(10)
+    gone = weakref.ref(block)
+
+    def work(part, start, stop, block=block):
+        block[start:stop] += 1
+
+    try:
+        share(10, work, parts=6)
+        assert block.tolist() == [1] * 10
+        del work, block
+        assert gone() is None
     finally:
         free.set()
     assert all(each.result() for each in busy)

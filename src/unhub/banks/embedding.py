@@ -119,7 +119,8 @@ def lengths(block: Any) -> Any:
         xp = namespace(block)
         square = xp.sum(xp.astype(block, wide(block)) ** 2, axis=1)
         return xp.where(square > 0, xp.sqrt(square), xp.ones_like(square))
-    length: FloatArray = np.linalg.norm(block, axis=1)
+    with np.errstate(over="ignore"):
+        length: FloatArray = np.linalg.norm(block, axis=1)
     if not (length.min(initial=1) > SHORTEST and length.max(initial=1) < LONGEST):
         length = np.linalg.norm(block.astype(np.float64), axis=1)
     return np.where(length > 0, length, 1)

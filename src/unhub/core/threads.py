@@ -7,9 +7,13 @@ numerical libraries obey, is obeyed here too.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+
+Work = Callable[[int, int, int], None]
+"""what is called with a part's number, its start and its end"""
 
 PARTS = 3
 """parts for each processor, each on a thread of its own: a matrix product leaves BLAS's threads spinning for a while,
@@ -29,7 +33,7 @@ def parts_for(part_bytes: int, memory: int) -> int:
     return 1 if threads == 1 else max(1, min(threads * PARTS, memory // max(1, part_bytes)))
 
 
-def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step: int = 1) -> None:
+def share(size: int, work: Work, *, parts: int, step: int = 1) -> None:
     """Calls work(part, start, stop) for each part of 0..size; parts are multiples of ``step`` but for the last.
 
     The caller's thread works too, and takes what no other has begun: short work is done before a thread has woken up.
@@ -41,18 +45,42 @@ def share(size: int, work: Callable[[int, int, int], None], *, parts: int, step:
     if len(ranges) < 2:
         work(0, 0, size)
         return
-    pool = _pool(os.getpid(), available() * PARTS)
-    others = [(pool.submit(work, *each), each) for each in ranges[1:]]
+    parts_left = _Parts(work, ranges)
+    others = [_pool(os.getpid(), available() * PARTS).submit(parts_left.do) for _ in ranges[1:]]
     try:
-        work(*ranges[0])
-        for future, each in reversed(others):
-            if future.cancel():  # no thread has come to it yet
-                work(*each)
+        parts_left.do()
     finally:
-        running = [future for future, _ in others if not future.cancel()]
+        parts_left.drop()
+        running = [each for each in others if not each.cancel()]
         wait(running)
-    for future in running:
-        future.result()
+    for each in running:
+        each.result()
+
+
+class _Parts:
+    """Parts of some work that wait for a thread.
+
+    A thread that comes when all is done finds nothing here, not even the work: its arrays can be given back.
+    """
+
+    def __init__(self, work: Work, ranges: list[tuple[int, int, int]]) -> None:
+        self._work: Work | None = work
+        self._ranges = deque(ranges)
+
+    def do(self) -> None:
+        """Works on one part after the other until none is left."""
+        work = self._work
+        while work is not None and self._ranges:
+            try:
+                part = self._ranges.popleft()
+            except IndexError:  # another thread was faster
+                return
+            work(*part)
+
+    def drop(self) -> None:
+        """Nobody begins another part."""
+        self._ranges.clear()
+        self._work = None
 
 
 @cache
