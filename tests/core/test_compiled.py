@@ -1,8 +1,11 @@
 """Compiled kernels give what the plain formulas give in float64."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
+import unhub
 from unhub.banks import MatrixBank, column_top
 from unhub.banks import bank as slabs
 from unhub.banks.column_top import ColumnTop
@@ -384,3 +387,30 @@ def test_the_best_of_a_bank_in_any_order(k, kind, height, monkeypatch):
     expected = expected[: max(1, np.isfinite(expected).all(axis=1).sum())]
     found, _ = column_top(MatrixBank(scores, 64, height), k)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_many_small_pieces_are_worth_as_much_as_a_large_one(monkeypatch):
+    monkeypatch.setattr(choice, "WORTH_COMPILING", 250)
+    monkeypatch.setattr(choice, "compiled", cache(lambda: kernels))
+    demand = choice.Demand()
+    assert [demand.compiled_for((10, 10)) for _ in range(4)] == [False, False, True, True]
+    assert choice.Demand().compiled_for((1, 1)), "they are loaded by now"
+
+
+def test_small_work_never_meets_kernels_that_cannot_be_had(monkeypatch):
+    monkeypatch.setattr(choice, "WORTH_COMPILING", 1)
+    monkeypatch.setattr(choice, "compiled", cache(lambda: None))
+    demand = choice.Demand()
+    assert not any(demand.compiled_for((10, 10)) for _ in range(3))
+
+
+@pytest.mark.parametrize("k", [1, 10, 64])
+def test_a_search_finds_the_same_before_and_after_the_kernels_are_loaded(k, unit_rows, monkeypatch):
+    correction = unhub.fit("is", targets=unit_rows(300, 8), query_bank=unit_rows(200, 8), tau=0.05)
+    queries, found = unit_rows(50, 8), []
+    for answer in (None, kernels):
+        monkeypatch.setattr(choice, "compiled", cache(lambda answer=answer: answer))
+        choice.compiled()
+        found.append(correction.search(queries, k=k))
+    np.testing.assert_array_equal(found[0].rows, found[1].rows)
+    np.testing.assert_array_equal(found[0].scores, found[1].scores)

@@ -8,13 +8,15 @@ import numpy as np
 
 from unhub.banks.bank import Bank, blocks, slabs
 from unhub.core.arrays import is_numpy, like, namespace
-from unhub.core.kernels import compiled, compiled_for, suits
+from unhub.core.kernels import Demand, compiled, suits
 from unhub.core.threads import parts_for, share
 from unhub.core.topk import top_k
 from unhub.foundation.types import FloatArray, IntArray
 
 FEW = 64
 """results for each query up to which inserting them one by one is the faster way"""
+
+_searches = Demand()
 
 
 def search(bank: Bank, bias: FloatArray, k: int) -> tuple[Any, Any]:
@@ -28,7 +30,7 @@ def search(bank: Bank, bias: FloatArray, k: int) -> tuple[Any, Any]:
     k = min(k, gallery)
     values = np.empty((queries, k), dtype=np.float32)
     columns = np.empty((queries, k), dtype=np.int64)
-    quick = k <= FEW and compiled_for(bank.shape)
+    quick = k <= FEW and _searches.compiled_for(bank.shape)
     added = bias.astype(np.float32)
     for start, scores in slabs(bank) if quick else blocks(bank):
         rows = slice(start, start + scores.shape[0])
