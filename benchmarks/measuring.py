@@ -146,7 +146,7 @@ def measure(
     while (len(times) < runs or sum(times) < SHORTEST_LOOK) and sum(times) < patience:
         for each, found in sides:
             found.append(timed(each, warm=large))
-        sides.reverse()  # what comes after the product is a little slower
+        sides.reverse()  # neither is always the first
         if times[-1] > SHORTEST_PRODUCT_LOOK:
             products.append(product_seconds(*pair))
     products.append(product_seconds(*pair))

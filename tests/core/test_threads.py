@@ -61,12 +61,16 @@ def test_what_goes_wrong_in_a_part_is_raised(two):
         share(10, work, parts=3)
 
 
-def test_nothing_runs_on_after_a_part_went_wrong(two):
+@pytest.mark.parametrize("wrong", ["in the caller's thread", "in another"])
+def test_nothing_runs_on_after_a_part_went_wrong(two, wrong):
     """Neither parts that were begun, which are waited for, nor parts that were not."""
-    begun, ended = [], []
+    begun, ended, failed = [], [], []
+    caller = threading.get_ident()
 
     def work(part, start, stop):
-        if part == 0:
+        here = (threading.get_ident() == caller) == (wrong == "in the caller's thread")
+        if here and not failed:
+            failed.append(part)
             while not begun:
                 time.sleep(0.001)
             raise ZeroDivisionError

@@ -146,8 +146,8 @@ MUTANTS = [
     Mutant(
         "the last of an odd number of rows is left out",
         "core/compiled.py",
-        "for u in range(even, rows):",
-        "for u in range(even, rows - 1):",
+        "for u in range(whole, rows):",
+        "for u in range(whole, rows - 1):",
     ),
     Mutant(
         "the first edge of a column leaves out its equals",

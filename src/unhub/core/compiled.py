@@ -277,11 +277,11 @@ def _add_four(rows: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) ->
 def _add_block(scores: Any, f: Any, scale: Any, shift: Any, sums: Any, top: Any) -> None:
     """The rows of a block, four at a time: sums, shift and top are read a quarter as often."""
     rows = scores.shape[0]
-    even = rows - rows % 4
-    for u in range(0, even, 4):
+    whole = rows - rows % 4
+    for u in range(0, whole, 4):
         potentials = f[u], f[u + 1], f[u + 2], f[u + 3]
         _add_four((scores[u], scores[u + 1], scores[u + 2], scores[u + 3]), potentials, scale, shift, sums, top)
-    for u in range(even, rows):  # beside three that count for nothing
+    for u in range(whole, rows):  # beside three that count for nothing
         row = scores[u]
         _add_four((row, row, row, row), (f[u], _NOTHING, _NOTHING, _NOTHING), scale, shift, sums, top)
 

@@ -68,14 +68,18 @@ class _Parts:
         self._ranges = deque(ranges)
 
     def do(self) -> None:
-        """Works on one part after the other until none is left."""
+        """Works on one part after the other until none is left, or one went wrong."""
         work = self._work
-        while work is not None and self._ranges:
+        while work is not None:
             try:
                 part = self._ranges.popleft()
-            except IndexError:  # another thread was faster
+            except IndexError:  # none is left
                 return
-            work(*part)
+            try:
+                work(*part)
+            except BaseException:
+                self.drop()
+                raise
 
     def drop(self) -> None:
         """Nobody begins another part."""
