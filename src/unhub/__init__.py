@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from unhub.foundation.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from unhub import io, methods, metrics
+    from unhub import io, methods, metrics, stores
     from unhub.api.artefact import load
     from unhub.api.correction import Correction
     from unhub.api.diagnose import Diagnosis, diagnose
@@ -21,26 +21,41 @@ if TYPE_CHECKING:
     from unhub.api.fit import fit
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
-    from unhub.foundation.errors import InputError, MissingDependencyError, UnhubError, UnhubWarning
+    from unhub.foundation.errors import InputError, MissingDependencyError, StoreError, UnhubError, UnhubWarning
     from unhub.methods import ADDITIVE, METHODS
+    from unhub.serving.export import Exported, export, plan_export
+    from unhub.serving.refresh import Refreshed, refresh
+    from unhub.serving.retriever import Retrieved, Retriever, connect
+    from unhub.serving.rollback import RolledBack, rollback
 
 _HOMES = {
     "ADDITIVE": "methods",
-    "METHODS": "methods",
     "Correction": "api.correction",
     "Diagnosis": "api.diagnose",
     "Evaluation": "api.evaluation",
+    "Exported": "serving.export",
     "Hits": "api.hits",
     "InputError": "foundation.errors",
+    "METHODS": "methods",
     "MethodResult": "api.evaluation",
     "MissingDependencyError": "foundation.errors",
+    "Refreshed": "serving.refresh",
+    "Retrieved": "serving.retriever",
+    "Retriever": "serving.retriever",
+    "RolledBack": "serving.rollback",
+    "StoreError": "foundation.errors",
     "UnhubError": "foundation.errors",
     "UnhubWarning": "foundation.errors",
+    "connect": "serving.retriever",
     "diagnose": "api.diagnose",
     "evaluate": "api.evaluate",
+    "export": "serving.export",
     "fit": "api.fit",
     "load": "api.artefact",
     "normalize": "api.normalize",
+    "plan_export": "serving.export",
+    "refresh": "serving.refresh",
+    "rollback": "serving.rollback",
 }
 """name -> the module it lives in, imported when the name is first used"""
 
@@ -50,27 +65,39 @@ __all__ = [
     "Correction",
     "Diagnosis",
     "Evaluation",
+    "Exported",
     "Hits",
     "InputError",
     "MethodResult",
     "MissingDependencyError",
+    "Refreshed",
+    "Retrieved",
+    "Retriever",
+    "RolledBack",
+    "StoreError",
     "UnhubError",
     "UnhubWarning",
     "__version__",
+    "connect",
     "diagnose",
     "evaluate",
+    "export",
     "fit",
     "io",
     "load",
     "methods",
     "metrics",
     "normalize",
+    "plan_export",
+    "refresh",
+    "rollback",
+    "stores",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """A public name, imported on first use, so that ``import unhub`` costs next to nothing."""
-    if name in ("io", "methods", "metrics"):
+    if name in ("io", "methods", "metrics", "stores"):
         return importlib.import_module(f"unhub.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'unhub' has no attribute {name!r}; it has {', '.join(__all__)}")

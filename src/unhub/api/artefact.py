@@ -17,8 +17,10 @@ from unhub.api.sources import Reader
 from unhub.core.blocks import memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
+from unhub.foundation.version import VERSION
 from unhub.io import Rows, replace_file
 from unhub.methods import additive, method
+from unhub.stores.record import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"
@@ -61,6 +63,7 @@ def _tensors(correction: Correction) -> dict[str, AnyArray]:
         "potentials": correction.potentials,
         "query_weight": correction.query_weight,
         "digests": correction.digests,
+        "sketches": correction.sketches,
         "ids": None if ids is None else np.frombuffer(ids, dtype=np.uint8),
         "query_bank": _stored(correction.query_bank),
         "target_bank": _stored(correction.target_bank),
@@ -77,12 +80,10 @@ def _stored(rows: Rows | None) -> AnyArray | None:
 
 
 def _metadata(correction: Correction) -> dict[str, Any]:
-    import unhub
-
     reader = correction.reader
     return {
         "schema_version": SCHEMA_VERSION,
-        "unhub_version": unhub.__version__,
+        "unhub_version": VERSION,
         "method": correction.method.name,
         "settings": correction.settings,
         "status": correction.status,
@@ -100,6 +101,7 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "fingerprint": correction.fingerprint,
         "targets_source": correction.source if correction.targets is None else correction.targets.source,
         "warnings": list(correction.warnings),
+        "exports": [each.plain() for each in correction.exports],
     }
 
 
@@ -167,10 +169,12 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
         prior_mean=metadata["prior_mean"],
         ids=None if ids is None else tuple(json.loads(ids.tobytes())),
         digests=tensors.get("digests"),
+        sketches=tensors.get("sketches"),
         query_bank=_rows(tensors.get("query_bank"), "query_bank"),
         target_bank=_rows(tensors.get("target_bank"), "target_bank"),
         source=metadata["targets_source"],
         warnings=tuple(metadata["warnings"]),
+        exports=tuple(Export.from_plain(each) for each in metadata.get("exports", ())),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from unhub.core.bias import Status
-from unhub.core.fingerprint import fingerprint
+from unhub.core.fingerprint import SKETCHES, fingerprint
 from unhub.foundation.types import AnyArray
 from unhub.methods import additive, method, settings
 
@@ -36,6 +36,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 _LATER: Mapping[str, tuple[type, ...]] = {
     "error_bound": (float, int, type(None)),
     "plan": (str, type(None)),
+    "exports": (list, type(None)),
 }
 """what files of earlier versions do not have"""
 
@@ -60,7 +61,12 @@ def _check_shapes(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray]) 
     n, m, v = metadata["gallery"], metadata["bank_size"], metadata["target_bank_size"]
     bias = tensors["bias"]
     _agree(bias.shape == (n,) and bias.dtype == np.float32 and bool(np.isfinite(bias).all()), "its bias is damaged")
-    for name, shape in (("potentials", (m,)), ("query_weight", (m,)), ("digests", (n,))):
+    for name, shape in (
+        ("potentials", (m,)),
+        ("query_weight", (m,)),
+        ("digests", (n,)),
+        ("sketches", (n, SKETCHES)),
+    ):
         _agree(name not in tensors or tensors[name].shape == shape, f"its {name} has the wrong shape")
     for name, rows in (("query_bank", m), ("target_bank", v)):
         found = tensors.get(name)

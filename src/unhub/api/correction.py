@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unhub.api.galleries import in_order, open_source
 from unhub.api.hits import Hits, hits
 from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
 from unhub.api.progress import Progress, watched
@@ -17,13 +18,14 @@ from unhub.banks import Bank, Banks, search
 from unhub.core.arrays import host, is_tensor
 from unhub.core.augmentation import augment_queries, augment_targets
 from unhub.core.bias import Status
-from unhub.core.fingerprint import fingerprint, row_digests
+from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
 from unhub.core.parameters import count
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
-from unhub.foundation.types import FloatArray, IntArray
-from unhub.io import Rows, TensorRows, open_rows, read_ids
+from unhub.foundation.types import BoolArray, FloatArray, IntArray, Sliceable
+from unhub.io import Rows, TensorRows, read_ids
 from unhub.methods import AdditiveMethod, settings
+from unhub.stores.record import Export
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +53,16 @@ class Correction:
     prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
     digests: IntArray | None = None
+    sketches: FloatArray | None = None
+    """of a gallery in a store: what tells a vector that was rounded again from another one"""
     targets: Rows | None = None
     query_bank: Rows | None = None
     target_bank: Rows | None = None
     source: str | None = None
     """where the gallery was when the correction was saved"""
     warnings: tuple[str, ...] = ()
+    exports: tuple[Export, ...] = ()
+    """where it was written to, the newest last"""
 
     @property
     def hubness(self) -> FloatArray:
@@ -163,7 +169,7 @@ class Correction:
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
-        return replace(self, bias=bias, ids=names, digests=digests, targets=None, source=None)
+        return replace(self, bias=bias, ids=names, digests=digests, sketches=None, targets=None, source=None)
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
@@ -188,7 +194,7 @@ class Correction:
         if self.source is None:
             raise InputError("this correction does not hold its gallery; pass targets=... (--targets).")
         try:
-            rows = open_rows(self.source, name="targets")
+            rows = in_order(open_source(self.source, name="targets"), self.ids)
             self.check_gallery(rows)
         except UnhubError as error:
             raise InputError(
@@ -199,7 +205,7 @@ class Correction:
     def _gallery(self, targets: Any) -> Rows:
         if targets is None:
             return self._noted_gallery if self.targets is None else self.targets
-        rows = self.reader.vectors(targets, "targets")
+        rows = in_order(self.reader.vectors(targets, "targets"), self.ids)
         self.check_gallery(rows)
         return rows
 
@@ -212,13 +218,24 @@ class Correction:
             )
         if self.digests is None:
             return
-        different = np.flatnonzero(row_digests(rows) != self.digests)
+        different = np.flatnonzero(self.changed(np.arange(self.bias.size), rows))
         if different.size:
             first = ", ".join(str(row) for row in different[:5])
             raise InputError(
                 f"this correction was fitted on another gallery: {different.size:,} of {self.bias.size:,} vectors "
                 f"differ (first rows: {first}); use the same vectors in the same order, or fit again."
             )
+
+    def changed(self, places: IntArray, vectors: Sliceable) -> BoolArray:
+        """(item,): whether the vectors (item, dim) are others than those fitted at these places of the gallery."""
+        if self.digests is None:
+            return np.zeros(len(places), dtype=bool)
+        different: BoolArray = row_digests(vectors) != self.digests[places]
+        if self.sketches is not None and different.any():
+            at = np.flatnonzero(different)
+            now = row_sketches(np.concatenate([np.asarray(vectors[row : row + 1]) for row in at.tolist()]))
+            different[at] = ~same_but_for_rounding(self.sketches[places[at]], now)
+        return different
 
     def _scores_before(self, scores: Any, target_bank_scores: Any) -> Banks:
         second = target_bank_scores if "targets" in self.method.needs else None
@@ -262,7 +279,7 @@ def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
 
 def attach(correction: Correction, targets: Any) -> Correction:
     """The correction with its gallery at hand, checked against the fingerprint."""
-    rows = open_rows(targets, name="targets")
+    rows = in_order(open_source(targets, name="targets"), correction.ids)
     correction.check_gallery(rows)
     return replace(correction, targets=rows, ids=correction.ids or rows.ids)
 

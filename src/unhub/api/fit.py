@@ -15,14 +15,15 @@ from unhub.api.correction import Correction
 from unhub.api.correctors import finite
 from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
 from unhub.api.progress import Progress, rounds_of, watched
-from unhub.api.sources import Metric, Reader, column_ids, refuse_mixture
+from unhub.api.sources import Metric, Reader, as_in_store, column_ids, refuse_mixture
 from unhub.api.temperature import settle_temperature, temperature_given
 from unhub.banks import Bank
-from unhub.core.fingerprint import row_digests
+from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import IntArray
 from unhub.io import Rows
 from unhub.methods import HyperParameters, Method, additive, method
+from unhub.stores import is_address
 
 SELF_BANK = (
     "query_bank and targets are the same vectors, so every target is its own best query and little is left to learn; "
@@ -55,8 +56,9 @@ def fit(
     """The correction of a gallery: one number per target, estimated from a bank of past queries.
 
     Embeddings: targets (gallery, dim) and query_bank (bank, dim), for dbsn and dualis also target_bank; arrays,
-    memory maps, torch tensors or paths. Matrices: scores (bank, gallery), for dbsn also cross_bank_scores (bank,
-    target bank), for dualis target_bank_scores (target bank, gallery).
+    memory maps, torch tensors, paths, or for targets the address of a store (qdrant://localhost/photos). Matrices:
+    scores (bank, gallery), for dbsn also cross_bank_scores (bank, target bank), for dualis target_bank_scores (target
+    bank, gallery).
 
     Hyper-parameters go by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of the
     bank's scores. ignore_self: the bank is the gallery itself, and no item speaks for itself. memory, such as "64MB",
@@ -76,7 +78,9 @@ def fit(
         raise InputError(
             f"{chosen.name} reads the bank once, so there is nothing to resume; leave out resume (--resume)."
         )
-    reader = Reader(metric, normalize, memory)
+    reader = Reader(metric, normalize, memory, progress=progress)
+    if is_address(targets):
+        reader = as_in_store(reader, targets)
     problem = _open(
         reader,
         vectors={"targets": targets, "query_bank": query_bank, "target_bank": target_bank},
@@ -127,10 +131,11 @@ def fit(
         prior_mean=problem.prior_mean,
         ids=known if problem.targets is None else problem.targets.ids,
         digests=digests,
+        sketches=row_sketches(problem.targets) if problem.targets is not None and is_address(targets) else None,
         targets=problem.targets,
         query_bank=problem.query_bank,
         target_bank=problem.target_bank if "targets" in estimator.needs else None,
-        reader=replace(reader, fitted=True),
+        reader=replace(reader, fitted=True, progress=None),
         warnings=settled.warnings,
     )
 

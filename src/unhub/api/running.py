@@ -21,6 +21,7 @@ from unhub.api.trial import Trial
 from unhub.banks import spread
 from unhub.foundation.errors import MissingDependencyError, UnhubWarning
 from unhub.foundation.types import FloatArray
+from unhub.foundation.version import VERSION
 from unhub.methods import Method, is_matrix_only, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, metric, per_query, summarise
 
@@ -136,7 +137,6 @@ def _skipped(trial: Trial, chosen: Sequence[Method], lenient: bool) -> dict[str,
 
 
 def _settings(trial: Trial, options: Options, direction: str) -> dict[str, Any]:
-    import unhub
 
     queries, gallery = trial.scores.shape
     cross = trial.banks.cross
@@ -153,7 +153,7 @@ def _settings(trial: Trial, options: Options, direction: str) -> dict[str, Any]:
         "ignore_self": options.ignore_self,
         "resamples": options.resamples,
         "seed": options.seed,
-        "unhub": unhub.__version__,
+        "unhub": VERSION,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from unhub.api.galleries import open_source
+from unhub.api.progress import Progress
 from unhub.banks import Bank, Budget, CachedBank, EmbeddingBank, MatrixBank
 from unhub.core.arrays import free_memory, is_tensor
 from unhub.core.blocks import TEMPORARIES, block_rows, divided, memory_bytes, slab_rows
@@ -15,6 +17,7 @@ from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_s
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
 from unhub.io import Rows, TensorRows, open_rows, read_ids, read_numbers, with_ids
+from unhub.stores import open_store
 
 Metric = Literal["cosine", "ip"]
 
@@ -35,6 +38,8 @@ class Reader:
     """whether a correction has been fitted this way, so that nothing of it can be chosen any more"""
     tensors: bool = True
     """whether tensors are used where they are; otherwise as arrays in the processor's memory"""
+    progress: Progress | None = None
+    """told about the reading of a store"""
 
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
@@ -43,7 +48,7 @@ class Reader:
 
     def vectors(self, source: Any, name: str, *, ids: Any = None, like: Rows | None = None) -> Rows:
         """Embeddings, opened and checked; ``like`` is the side whose dimension they must share."""
-        rows = named(open_rows(source, name=name), ids)
+        rows = named(open_source(source, name=name, progress=self.progress), ids)
         if like is not None:
             check_dimension(rows, name, like, like.name)
         unit = self.metric == "cosine" and not self.normalize
@@ -99,6 +104,25 @@ class Reader:
     def _plain(self, rows: Rows) -> Sliceable:
         """The tensor behind the rows, where tensors are wanted; otherwise as ``plain``."""
         return rows.data.tensor if self.tensors and isinstance(rows.data, TensorRows) else plain(rows)
+
+
+def as_in_store(reader: Reader, url: str) -> Reader:
+    """The reader with the similarity that the store at this address ranks by, where its vectors leave a choice."""
+    collection = open_store(url)
+    try:
+        described = collection.describe()
+    finally:
+        collection.close()
+    if reader.metric == "ip" or reader.normalize or (described.metric != "cosine" and described.unit is not False):
+        return reader
+    if described.metric == "cosine":
+        return replace(reader, normalize=True)
+    if described.metric == "ip":
+        return replace(reader, metric="ip")
+    raise InputError(
+        f"targets: {described.url} ranks by Euclidean distance and its vectors are not of unit length, so that no "
+        f"similarity has the same order; {LENGTHEN} instead of its distances."
+    )
 
 
 def named(rows: Rows, ids: Any) -> Rows:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import check, demo, diagnose, evaluate, extend, fit, search
+from unhub.cli import check, demo, diagnose, evaluate, export, extend, fit, rollback, search
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 
@@ -22,6 +22,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.command,
     "search": search.command,
     "extend": extend.command,
+    "export": export.command,
+    "rollback": rollback.command,
 }
 
 app = typer.Typer(

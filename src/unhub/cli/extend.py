@@ -36,6 +36,13 @@ def command(
     target_bank_scores: Annotated[
         str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
     ] = None,
+    from_store: Annotated[
+        bool, typer.Option("--from-store", help="Bring it up to date with the store that it was fitted from.")
+    ] = False,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="That store's address, if it has moved or needs a password."),
+    ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[
@@ -44,14 +51,23 @@ def command(
 ) -> None:
     """Give new targets their exact bias, without fitting again.
 
+    With --from-store the store itself is compared with the correction: what is new or has another vector gets its exact
+    bias, what is gone is dropped, what was exported is brought up to date as well, and the correction file is replaced
+    (or written to -o).
+
     \b
     Examples:
       unhub extend gallery.unhub --targets new_targets.npy
       unhub extend gallery.unhub --targets new_targets.npy -o bias.csv
       unhub extend gallery.unhub --targets new_targets.npy -o longer.unhub
+      unhub extend photos.unhub --from-store
     """
     import unhub
 
+    if from_store or store is not None:
+        given = (targets, target_ids, scores, target_bank_scores)
+        _refresh(correction, store, given, output_path=out, json=json)
+        return
     replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
     if (targets is None) == (scores is None):
         raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
@@ -73,6 +89,29 @@ def command(
     _show(ids, bias, whole=out is None)
     if out is not None:
         output.tell(out, _what(out, loaded, bias), replaced=replaced)
+
+
+def _refresh(
+    correction: str, store: str | None, given: tuple[str | None, ...], *, output_path: str | None, json: bool
+) -> None:
+    """Brings the correction, and what was exported of it, up to date with its store."""
+    from unhub.serving.refresh import refresh
+
+    if any(each is not None for each in given):
+        raise InputError("--from-store reads the new targets from the store; leave out --targets and --scores.")
+    replaced = output.check(output_path or correction, (".unhub",))
+    with working("comparing") as progress:
+        done = refresh(correction, store, out=output_path, progress=progress)
+    target = output_path or correction
+    if json:
+        plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.plain(), "output": target}
+        console.data(plain | {"replaced": replaced})
+        return
+    console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} gone")
+    if not (done.new or done.changed or done.gone) and output_path is None:
+        console.say(f"{console.printable(correction)} is up to date")
+        return
+    output.tell(target, f"the bias of {done.correction.bias.size:,} targets", replaced=replaced)
 
 
 def _bias(

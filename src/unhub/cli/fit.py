@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
+    from unhub.stores import Export
 
 SCHEMA_VERSION = 1
 SHOWN_HUBS = 5
@@ -62,7 +64,9 @@ def command(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Estimate one number per target from past queries, and keep it in a file that search and extend use.
+    """Estimate one number per target from past queries, and keep it in a file that search, extend and export use.
+
+    The targets are a file, or a collection of a vector store by its address (qdrant://localhost/photos).
 
     Temperatures follow the spread of the scores unless one is given (--tau 0.01 is the paper's). A fit that lasts keeps
     its last finished round beside the output (OUT.part) until it is done; --resume goes on from there.
@@ -73,6 +77,7 @@ def command(
       unhub fit --targets targets.npy --query-bank bank.npy --target-bank other_targets.npy -o dual.unhub
       unhub fit --scores bank_scores.npy --method is --tau 0.02 -o matrix.unhub --json
       unhub fit --targets targets.npy --query-bank bank.npy --memory 64MB -o gallery.unhub --resume
+      unhub fit --targets faiss://photos.faiss --query-bank bank.npy -o photos.unhub
     """
     import unhub
 
@@ -109,12 +114,22 @@ def command(
 def _save(correction: Correction, out: str, part: str) -> None:
     """Writes the correction; only then may its rounds go."""
     try:
-        correction.save(out)
+        replace(correction, exports=_exports_of(out)).save(out)
     except (InputError, OSError):
         if Path(part).exists():
             console.complain(f"the rounds are kept in {part}: once there is room, the same with --resume goes on.")
         raise
     Path(part).unlink(missing_ok=True)
+
+
+def _exports_of(out: str) -> tuple[Export, ...]:
+    """The exports that a file which is about to be replaced knows of, so that rollback still does."""
+    from unhub.api.artefact import load
+
+    try:
+        return load(out).exports if Path(out).expanduser().exists() else ()
+    except InputError:
+        return ()
 
 
 def automatic(name: str, hyper: dict[str, Any]) -> dict[str, Any]:
@@ -175,6 +190,9 @@ def _next(correction: Correction, out: str) -> list[str]:
             f"unhub extend {out} --scores NEW_SCORES.npy   (bank x new targets)",
             f"in Python: unhub.load({out!r}).apply(scores)",
         ]
+    source = None if correction.targets is None else correction.targets.source
+    if source is not None and "://" in source:
+        return [f"unhub export {out} --to '{source}' --dry-run", f"unhub search {out} --queries QUERIES.npy --raw"]
     return [
         f"unhub search {out} --queries QUERIES.npy --raw",
         f"unhub extend {out} --targets NEW_TARGETS.npy",

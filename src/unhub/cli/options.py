@@ -18,7 +18,10 @@ def _value(flag: str, metavar: str, help: str) -> Any:
     return typer.Option(flag, metavar=metavar, help=help, show_default=False)
 
 
-Targets = Annotated[str | None, _file("--targets", "Embeddings of the gallery (npy, npz::key, parquet, h5, ...).")]
+Targets = Annotated[
+    str | None,
+    _file("--targets", "Embeddings of the gallery (npy, npz::key, parquet, h5, ...), or the address of a store."),
+]
 Queries = Annotated[str | None, _file("--queries", "Embeddings of the queries.")]
 QueryBank = Annotated[str | None, _file("--query-bank", "Embeddings of past queries.")]
 TargetBank = Annotated[str | None, _file("--target-bank", "Embeddings of other targets, for dbsn and dualis.")]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unhub.cli import console, options, output
 from unhub.cli.progress import working
+from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
+    from unhub.api.correction import Correction
     from unhub.api.hits import Hits
+    from unhub.io import Rows
+    from unhub.serving.retriever import Retrieved
 
 SCHEMA_VERSION = 1
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
@@ -22,8 +27,30 @@ TITLES, RAW_TITLES = ("query", "rank", "id", "score"), ("raw_id", "raw_score")
 
 def command(
     correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub fit wrote.")],
-    queries: Annotated[str, typer.Option(metavar="FILE", help="Embeddings of the queries.")],
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Queries in words, for an --encoder.")
+    ] = None,
+    queries: options.Queries = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What makes vectors of words: MODULE:FUNCTION, or a sentence-transformers model; or $UNHUB_ENCODER.",
+            show_default=False,
+        ),
+    ] = None,
     targets: options.Targets = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Search through this store, such as qdrant://localhost/photos."),
+    ] = None,
+    filter: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What the store's own filter takes, JSON where it takes more than text."),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Read the vectors and look at every one, also if they are in a store.")
+    ] = False,
     query_ids: options.QueryIds = None,
     k: Annotated[int, typer.Option("--k", metavar="N", help="How many targets for each query.")] = 10,
     raw: Annotated[bool, typer.Option("--raw", help="Show the uncorrected ranking beside the corrected one.")] = False,
@@ -31,9 +58,11 @@ def command(
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits: .jsonl, .json, .csv or .tsv.")] = None,
 ) -> None:
-    """Find the k best targets of each query by score + bias, exactly.
+    """Find the k best targets of each query by score + bias.
 
-    The gallery is found again where it was when the correction was fitted; pass --targets if it has moved.
+    The gallery is found again where it was when the correction was fitted; pass --targets if it has moved. A file is
+    searched exactly. A store is asked itself: what was exported there or, if nothing was, more than k by score, ranked
+    again with the bias.
 
     \b
     Examples:
@@ -41,15 +70,21 @@ def command(
       unhub search gallery.unhub --queries queries.npy --targets targets.npy --raw -o hits.csv
     """
     import unhub
-    from unhub.api.sources import named
-    from unhub.io import open_rows
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
     with working("searching") as progress:
         loaded = unhub.load(correction, targets=targets, memory=memory)
-        asked = named(open_rows(queries, name="queries"), query_ids)
-        fixed = loaded.search(asked, k, progress=progress)
-        before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
+        asked = _asked(queries, query_ids, words or [], encoder)
+        address = None if targets is not None or exact else store or _store_of(loaded)
+        fixed: Hits | Retrieved
+        before: Hits | Retrieved | None
+        if address is not None:
+            fixed, before = _through_store(loaded, address, asked, k, filter, raw)
+        elif filter is not None:
+            raise InputError("a filter is for a store; this gallery is read from a file (see --store).")
+        else:
+            fixed = loaded.search(asked, k, progress=progress)
+            before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
     titles, rows = _rows(asked.ids, fixed, before)
     if out is not None:
         _write(out, titles, rows, correction)
@@ -61,19 +96,69 @@ def command(
         output.tell(out, f"{len(rows):,} hits of {len(fixed):,} queries", replaced=replaced)
 
 
-def _rows(names: tuple[str, ...] | None, fixed: Hits, before: Hits | None) -> tuple[tuple[str, ...], list[list[Any]]]:
+def _asked(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
+    """The vectors of the queries: from a file, or made of words, which then are their ids."""
+    from unhub.api.sources import named
+    from unhub.cli.encoder import encode
+    from unhub.io import Rows, open_rows
+
+    if (queries is None) == (not words):
+        raise InputError("search takes the queries as vectors (--queries) or in words, one of them.")
+    if queries is not None:
+        return named(open_rows(queries, name="queries"), query_ids)
+    return Rows(encode(words, encoder), ids=tuple(words), name="queries")
+
+
+def _store_of(loaded: Correction) -> str | None:
+    """The store that this correction was exported to or fitted from, if there is one."""
+    address = loaded.exports[-1].origin if loaded.exports else loaded.source
+    return address if address is not None and "://" in address else None
+
+
+def _through_store(
+    loaded: Correction, address: str, asked: Rows, k: int, filter: str | None, raw: bool
+) -> tuple[Retrieved, Retrieved | None]:
+    from unhub.serving.retriever import connect
+
+    narrowed = _filter(filter)
+    with connect(address, loaded) as retriever:
+        vectors = asked[0 : len(asked)]
+        fixed = retriever.search(vectors, k, filter=narrowed)
+        before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
+    if fixed.missing:
+        console.complain(f"{fixed.missing:,} hits are not in the correction and count with a bias of 0.")
+    return fixed, before
+
+
+def _filter(text: str | None) -> Any:
+    """JSON as what it stands for, anything else as it is."""
+    if text is None or text.lstrip()[:1] not in ("{", "["):
+        return text
+    try:
+        return jsonlib.loads(text)
+    except ValueError as error:
+        raise InputError(f"filter is not valid JSON: {error}.") from None
+
+
+def _rows(
+    names: tuple[str, ...] | None, fixed: Hits | Retrieved, before: Hits | Retrieved | None
+) -> tuple[tuple[str, ...], list[list[Any]]]:
     """One row for each hit; without ids of their own, queries go by their row."""
     titles = TITLES if before is None else TITLES + RAW_TITLES
     rows: list[list[Any]] = []
     for query in range(len(fixed)):
         name = str(query) if names is None else names[query]
-        for place in range(fixed.rows.shape[1]):
+        for place in range(fixed.scores.shape[1]):
+            if fixed.ids[query, place] is None and (before is None or before.ids[query, place] is None):
+                break  # a filter left fewer than k
             row = [name, place + 1, *_hit(fixed, query, place)]
             rows.append(row if before is None else row + _hit(before, query, place))
     return titles, rows
 
 
-def _hit(hits: Hits, query: int, place: int) -> list[Any]:
+def _hit(hits: Hits | Retrieved, query: int, place: int) -> list[Any]:
+    if hits.ids[query, place] is None:
+        return ["", ""]
     return [str(hits.ids[query, place]), round(float(hits.scores[query, place]), 6)]
 
 

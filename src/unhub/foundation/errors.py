@@ -15,5 +15,9 @@ class MissingDependencyError(UnhubError, ImportError):
     """An optional package is not installed: the message has the pip command."""
 
 
+class StoreError(UnhubError):
+    """A vector store that does not answer, or not as it should: the message names it, what it said and what to do."""
+
+
 class UnhubWarning(UserWarning):
     """Something that works but is probably not what was meant."""

@@ -1,6 +1,6 @@
 """The outside world of files: vectors, ids and relevance come in here, and files are written atomically."""
 
-from unhub.io.atomic import replace_file
+from unhub.foundation.atomic import replace_file
 from unhub.io.columns import read_numbers
 from unhub.io.ids import read_ids
 from unhub.io.labels import relevance_from_labels

@@ -24,7 +24,7 @@ class Rows:
     """A matrix (rows, columns) that is read block by block: ``rows[a:b]`` is always a NumPy array.
 
     ``data`` is what is sliced, ``ids`` names the rows, ``source`` is the absolute ``path::key`` of a file
-    (None for an array), ``name`` is the argument it came in by, for error sentences.
+    or the address of a store (None for an array), ``name`` is the argument it came in by, for error sentences.
 
     >>> rows = Rows(np.eye(3), ids=("a", "b", "c"))
     >>> len(rows), rows.shape, rows[1:2].tolist()
@@ -61,7 +61,7 @@ class Rows:
         return block
 
     def _guard(self) -> Any:
-        if self.source is None:
+        if self.source is None or "://" in self.source:  # a store's vectors have been read already
             return nullcontext()
         return guarded(Address(self.name, Path(self.source.partition(SEPARATOR)[0])), "a matrix")
 

@@ -1,0 +1,98 @@
+"""A gallery that lives in a vector store: read once, in blocks, into a file of its own that ends with the process."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.api.progress import Progress
+from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.types import AnyArray, FloatArray, IntArray, Sliceable
+from unhub.io import Rows, open_rows, with_ids
+from unhub.stores import Collection, Description, is_address, open_store
+
+
+def open_source(source: Any, *, name: str, progress: Progress | None = None) -> Rows:
+    """The matrix behind anything that ``open_rows`` takes, or behind the address of a store."""
+    if not is_address(source):
+        return open_rows(source, name=name)
+    collection = open_store(source)
+    try:
+        return read_gallery(collection, collection.describe(), name=name, progress=progress)
+    finally:
+        collection.close()
+
+
+def read_gallery(
+    collection: Collection, described: Description, *, name: str, progress: Progress | None = None
+) -> Rows:
+    """Every vector of a collection with its id, in the order of its scan, mapped from a temporary file."""
+    if described.count == 0:
+        raise InputError(f"{name}: {described.url} is empty; fill it first.")
+    ids: list[str] = []
+    # it lives as long as what is mapped of it
+    file = tempfile.TemporaryFile(prefix="unhub-gallery-")  # noqa: SIM115
+    for block in collection.scan():
+        file.write(np.ascontiguousarray(block.vectors, dtype=np.float32).tobytes())
+        ids.extend(block.ids)
+        if progress is not None:
+            progress("reading the store", len(ids), max(described.count, len(ids)))
+    file.flush()
+    _refuse_change(collection, described, ids)
+    vectors = np.memmap(file, dtype=np.float32, mode="r", shape=(len(ids), described.dim))
+    return with_ids(Rows(vectors, source=described.url, name=name), ids)
+
+
+def _refuse_change(collection: Collection, described: Description, ids: list[str]) -> None:
+    """An error if the collection was written to while it was read, as far as counts and ids can tell."""
+    repeated = len(ids) - len(set(ids))
+    now = len(ids) if collection.abilities.snapshot else collection.describe().count
+    if repeated or not len(ids) == described.count == now:
+        raise StoreError(
+            f"{described.url} changed while it was read: {described.count:,} items before, {now:,} after, {len(ids):,} "
+            f"read, {repeated:,} of them twice; run it again when nothing is written there."
+        )
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """Rows of a matrix in another order."""
+
+    data: Sliceable
+    order: IntArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)"""
+        return len(self.order), self.data.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """what is stored"""
+        return self.data.dtype
+
+    def __getitem__(self, rows: slice) -> AnyArray:
+        wanted = self.order[rows]
+        if isinstance(self.data, np.ndarray):
+            picked: FloatArray = self.data[wanted]
+            return picked
+        return np.concatenate([self.data[row : row + 1] for row in wanted.tolist()] or [self.data[0:0]])
+
+
+def in_order(rows: Rows, ids: tuple[str, ...] | None) -> Rows:
+    """The rows in the order of these ids, where both have ids and they are the same; otherwise as they are."""
+    if ids is None or rows.ids is None or rows.ids == ids or len(ids) != len(rows.ids):
+        return rows
+    places = {each: row for row, each in enumerate(rows.ids)}
+    if any(each not in places for each in ids):
+        return rows
+    order = np.fromiter((places[each] for each in ids), dtype=np.int64, count=len(ids))
+    return Rows(
+        Permuted(np.asarray(rows.data) if isinstance(rows.data, np.ndarray) else rows, order),
+        ids,
+        rows.source,
+        rows.name,
+    )

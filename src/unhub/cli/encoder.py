@@ -1,0 +1,57 @@
+"""Texts as vectors, for a query that is typed: by any function, or by a model of sentence-transformers."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unhub.foundation.errors import InputError
+from unhub.foundation.optional import require
+from unhub.foundation.types import FloatArray
+
+VARIABLE = "UNHUB_ENCODER"
+
+
+def encode(texts: list[str], encoder: str | None) -> FloatArray:
+    """(text, dim) float32: what the encoder makes of each text.
+
+    encoder: ``package.module:function``, called with a list of texts; or the name or folder of a sentence-transformers
+    model. Without one, the environment variable UNHUB_ENCODER is asked.
+    """
+    named = encoder or os.environ.get(VARIABLE)
+    if not named:
+        raise InputError(
+            f"a query of words needs the encoder that made the vectors; pass --encoder MODULE:FUNCTION or --encoder "
+            f"MODEL (sentence-transformers), or set {VARIABLE}; or pass vectors with --queries."
+        )
+    made = np.asarray(_function(named)(texts), dtype=np.float32)
+    if made.ndim != 2 or len(made) != len(texts):
+        raise InputError(
+            f"encoder {named!r} made an array of shape {made.shape} of {len(texts)} texts; one row each is wanted."
+        )
+    return made
+
+
+def _function(named: str) -> Callable[[list[str]], Any]:
+    module, colon, function = named.partition(":")
+    if not colon or os.path.exists(named):
+        model = require("sentence_transformers", extra="encode").SentenceTransformer
+        try:
+            encoding: Callable[[list[str]], Any] = model(named).encode
+        except (OSError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0].rstrip(".")
+            raise InputError(f"encoder {named!r} cannot be loaded: {reason}; give a model's name or folder.") from error
+        return encoding
+    sys.path.insert(0, os.getcwd())  # a module beside the user's files, as python itself would find it
+    try:
+        found: Callable[[list[str]], Any] = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"encoder {named!r} cannot be imported: {error}; write it as MODULE:FUNCTION.") from error
+    finally:
+        sys.path.pop(0)
+    return found

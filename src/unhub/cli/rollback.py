@@ -1,0 +1,50 @@
+"""``unhub rollback``: the store as it was before the export."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unhub.cli import console, options
+from unhub.cli.progress import working
+
+SCHEMA_VERSION = 1
+
+
+def command(
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub export was run with.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="ADDRESS",
+            help="Only this store; also to give a password, which the file does not keep.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Take back what exports of this correction have written, finished or not; the old collection was never touched.
+
+    Running it again does nothing.
+
+    \b
+    Examples:
+      unhub rollback photos.unhub
+    """
+    from unhub.serving.rollback import rollback
+
+    with working("taking back"):
+        done = rollback(correction, to=to)
+    if json:
+        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "exports": done.plain()})
+        return
+    for each in done.exports:
+        what = f"removed {each.place}" if each.place is not None else "nothing had been written"
+        console.say(f"{each.origin}: {what}")
+        if each.alias is not None:
+            now = f"points to {each.alias_before} again" if each.alias_before else "is gone"
+            console.say(f"alias {each.alias} {now}")
+    if not done.exports:
+        console.say("nothing to take back")

@@ -1,0 +1,3 @@
+"""The version of this package, as files and results note it."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,127 @@
+"""Where a collection is: a URL such as ``qdrant://localhost:6333/photos``, and the secrets that it may hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from unhub.foundation.errors import InputError
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)")
+SECRETS = ("password", "api_key", "apikey", "token", "key", "secret")
+"""parameters of a URL that are never shown, logged or saved"""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A store's URL in its parts. Its text has no password and no key in it; they are for the client alone."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+    """as it stands behind the host, decoded; for files it begins with / if it is absolute"""
+    options: Mapping[str, str]
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        user = f"{quote(self.user, safe='')}@" if self.user else ""
+        port = f":{self.port}" if self.port else ""
+        options = f"?{urlencode(self.options, safe='/,.')}" if self.options else ""
+        return f"{self.scheme}://{user}{self.host}{port}{quote(self.path)}{options}"
+
+    @property
+    def file(self) -> str:
+        """The path of a store that is a file or a folder: ``faiss://a/b.faiss`` or ``faiss:///a/b.faiss``."""
+        return f"{self.host}{self.path}"
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """What is before the last slash of the path, and the name behind it: ``qdrant:///data/photos``."""
+        before, _, name = self.file.rstrip("/").rpartition("/")
+        return before, name
+
+    def absolute(self) -> Address:
+        """The address of a file or a folder that holds wherever a program is started: its path begins with a slash."""
+        return replace(self, host="", path=os.path.abspath(os.path.expanduser(self.file)))
+
+    def secret(self, *names: str) -> str | None:
+        """The first of these secrets that the URL has."""
+        return next((self.secrets[name] for name in names if name in self.secrets), None)
+
+    def number(self, name: str, otherwise: float) -> float:
+        """A number among the options."""
+        text = self.options.get(name)
+        if text is None:
+            return otherwise
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(f"{self}: {name} is {text!r}; give a number.") from None
+
+    def allow(self, *names: str) -> None:
+        """Refuses options that this store does not know."""
+        unknown = [name for name in self.options if name not in names]
+        if unknown:
+            raise InputError(f"{self}: there is no option {unknown[0]!r}; known are {', '.join(names) or 'none'}.")
+
+    def hide(self, text: str) -> str:
+        """A text of somebody else's with what is secret here taken out."""
+        for value in {self.password, *self.secrets.values()} - {None, ""}:
+            for form in (value, quote(str(value), safe="")):
+                text = text.replace(str(form), "***")
+        return text
+
+
+def is_address(source: object) -> bool:
+    """Whether this is the URL of something and not a path.
+
+    >>> is_address("qdrant://localhost/photos"), is_address("photos.npy"), is_address("C:/photos.npy")
+    (True, False, False)
+    """
+    return isinstance(source, str) and _SCHEME.match(source) is not None
+
+
+def parse(url: str) -> Address:
+    """The parts of a store's URL.
+
+    >>> address = parse("pgvector://me:secret@localhost/shop?table=items&column=embedding")
+    >>> str(address)
+    'pgvector://me@localhost/shop?table=items&column=embedding'
+    >>> address.password, parse("faiss://photos.faiss").file
+    ('secret', 'photos.faiss')
+    """
+    match = _SCHEME.match(url)
+    if match is None:
+        raise InputError(f"{url!r} is not the address of a store; write one such as qdrant://localhost/photos.")
+    try:
+        split = urlsplit(url)
+        port = split.port
+        pairs = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
+    except ValueError as error:
+        raise InputError(
+            f"the address of the {match[1]} store cannot be read ({str(error).splitlines()[0]}); write it as "
+            f"{match[1]}://host:port/name?option=value, with % signs for odd characters."
+        ) from None
+    if split.fragment:
+        raise InputError(f"the address of the {match[1]} store has a '#' in it; write %23 instead.")
+    options = {name: value for name, value in pairs if name.lower() not in SECRETS}
+    secrets = {name.lower(): value for name, value in pairs if name.lower() in SECRETS}
+    host = split.netloc.rpartition("@")[2]
+    if port is not None:
+        host = host.rpartition(":")[0]
+    return Address(
+        scheme=match[1],
+        host=unquote(host),
+        port=port,
+        path=unquote(split.path),
+        options=options,
+        user=None if split.username is None else unquote(split.username),
+        password=None if split.password is None else unquote(split.password),
+        secrets=secrets,
+    )

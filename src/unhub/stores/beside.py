@@ -1,0 +1,58 @@
+"""A new collection of vectors that carry their bias: the corrected place in every store that holds collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unhub.foundation.types import FloatArray
+from unhub.stores.layout import Layout
+from unhub.stores.protocol import BLOCK, Block, Collection, Found
+
+
+@dataclass(frozen=True)
+class NewCollection:
+    """Corrected vectors in a collection of their own; the one they came from is only read."""
+
+    origin: Collection
+    place: Collection
+    layout: Layout
+
+    def exists(self) -> bool:
+        """Whether the collection is there."""
+        return self.place.exists()
+
+    def create(self) -> None:
+        """Makes it with the index and the fields of the origin."""
+        self.place.create(self.origin, self.layout.width, self.layout.metric)
+
+    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
+        """The ids that are in it."""
+        return self.place.ids(block)
+
+    def write(self, block: Block, bias: FloatArray) -> None:
+        """Writes the vectors with their bias, and the rest of each item as it is."""
+        self.place.put(Block(block.ids, self.layout.targets(block.vectors, bias), block.rest))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Takes items out."""
+        self.place.delete(ids)
+
+    def finish(self) -> None:
+        """Builds the index."""
+        self.place.finish()
+
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+        """The k best by score + bias."""
+        asked = self.layout.queries(queries)
+        found = self.place.search(asked, k, filter=filter, exact=exact)
+        return Found(found.ids, self.layout.scores(found.scores, asked))
+
+    def drop(self) -> None:
+        """Removes the new collection."""
+        self.place.drop()
+
+    def close(self) -> None:
+        """Lets go of the new collection."""
+        self.place.close()

@@ -1,0 +1,130 @@
+"""How a Chroma server or folder is reached: nothing is embedded, reported or changed on the way.
+
+chroma://host:8000/photos             a server; token= in the address or CHROMA_TOKEN in the environment
+chroma:///data/chroma/photos          a folder, opened by this process itself
+chroma://./chroma/photos              the same, from the folder we are in
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.optional import require
+from unhub.stores.address import Address
+
+TOKEN = "CHROMA_TOKEN"
+"""the variable of the environment that a server's token is taken from if the address has none"""
+TIMEOUT = 120.0
+"""seconds that a server may take to answer: it builds its index while a batch is written"""
+_FOLDERS = ("", ".", "..")
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
+
+
+def in_folder(address: Address) -> bool:
+    """Whether the address is of a folder that this process opens itself, and not of a server."""
+    return address.host in _FOLDERS
+
+
+def checked(address: Address) -> Address:
+    """The address with its secrets in one place; refuses one that cannot be meant."""
+    before, name = address.parts
+    if in_folder(address):
+        address.allow("tenant", "database")
+    else:
+        address.allow("tenant", "database", "ssl", "timeout")
+    if not name or not before or (not in_folder(address) and address.path.strip("/") != name):
+        raise InputError(
+            f"{address}: give chroma://host:8000/collection for a server, or chroma:///folder/collection for a folder."
+        )
+    if address.user or address.password:
+        raise InputError(f"{address}: Chroma takes no user and password; give token=... or set {TOKEN}.")
+    _ssl(address)
+    if address.number("timeout", TIMEOUT) <= 0:
+        raise InputError(f"{address}: timeout must be more than 0 seconds.")
+    token = address.secret("token", "api_key") or os.environ.get(TOKEN)
+    return replace(address, secrets={**address.secrets, "token": token}) if token else address
+
+
+def open_client(address: Address) -> Any:
+    """The client of the store that the address says."""
+    return _in_folder(address) if in_folder(address) else _of_server(address)
+
+
+def no_store(address: Address) -> bool:
+    """Whether there is no store at all: opening a folder would make one."""
+    return in_folder(address) and not _database(address).is_file()
+
+
+def _of_server(address: Address) -> Any:
+    """A client of a server. Chroma's own waits for ever, so it is given a timeout, and the first word is ours."""
+    chromadb, httpx = require("chromadb", extra="chroma"), require("httpx", extra="chroma")
+    ssl = _ssl(address)
+    port = address.port or (443 if ssl else 8000)
+    timeout = address.number("timeout", TIMEOUT)
+    token = address.secret("token")
+    # Chroma Cloud looks at the first header, servers behind a proxy at the second.
+    headers = {"X-Chroma-Token": token, "Authorization": f"Bearer {token}"} if token else {}
+    beat = f"{'https' if ssl else 'http'}://{address.host}:{port}/api/v2/heartbeat"
+    httpx.get(beat, headers=headers, timeout=timeout).raise_for_status()
+    settings = _settings(chroma_server_host=address.host, chroma_server_http_port=port)
+    client: Any = chromadb.HttpClient(
+        host=address.host, port=port, ssl=ssl, headers=headers, settings=settings, **_within(address)
+    )
+    client._server._session.timeout = timeout
+    return client
+
+
+def _in_folder(address: Address) -> Any:
+    """A client that opens the folder; one that this process has open already is shared, as Chroma demands."""
+    chromadb = require("chromadb", extra="chroma")
+    database = _database(address)
+    if no_store(address):
+        raise StoreError(
+            f"{address}: there is no Chroma database in {database.parent}; give the folder of chroma.sqlite3."
+        )
+    folder = str(database.parent)
+    settings = _settings(migrations="validate")
+    for system in _running():
+        if (
+            system.settings.is_persistent
+            and Path(system.settings.persist_directory).resolve() == database.parent.resolve()
+        ):
+            folder, settings = system.settings.persist_directory, system.settings
+    try:
+        client: Any = chromadb.PersistentClient(path=folder, settings=settings, **_within(address))
+    except chromadb.errors.InternalError as error:
+        if "migration" not in str(error).casefold():
+            raise
+        raise StoreError(
+            f"{address} was written by an older Chroma, and opening it would change it; open it once with "
+            f"chromadb.PersistentClient({folder!r}), which brings it up to date."
+        ) from error
+    return client
+
+
+def _settings(**settings: Any) -> Any:
+    return require("chromadb.config", extra="chroma").Settings(anonymized_telemetry=False, **settings)
+
+
+def _running() -> list[Any]:
+    shared = require("chromadb.api.shared_system_client", extra="chroma").SharedSystemClient
+    return list(getattr(shared, "_identifier_to_system", {}).values())
+
+
+def _within(address: Address) -> dict[str, str]:
+    return {name: address.options[name] for name in ("tenant", "database") if name in address.options}
+
+
+def _database(address: Address) -> Path:
+    return Path(address.parts[0]) / "chroma.sqlite3"
+
+
+def _ssl(address: Address) -> bool:
+    text = address.options.get("ssl", "false")
+    if text.casefold() not in _SWITCH:
+        raise InputError(f"{address}: ssl is {text!r}; give true or false.")
+    return _SWITCH[text.casefold()]

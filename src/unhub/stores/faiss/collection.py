@@ -1,0 +1,234 @@
+"""faiss: an index in a file. What is written goes to a spool beside it and becomes an index, whole, when finished.
+
+Ids are the index's own (IDMap, or an IVF's), otherwise row numbers. A filter is a list of the ids that may come up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unhub.foundation.atomic import replace_file
+from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.optional import require
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.stores.address import Address
+from unhub.stores.faiss.index import all_ids, build, inner, metric_of, reconstruct, removed, search_within, spec_of
+from unhub.stores.faiss.spool import Spool
+from unhub.stores.faults import guarded
+from unhub.stores.lengths import are_unit
+from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
+
+SUFFIX = ".faiss"
+
+
+def open_collection(address: Address) -> FaissIndex:
+    """The index file of ``faiss://photos.faiss`` or ``faiss:///data/photos.faiss?index=HNSW32``."""
+    address.allow("index")
+    if not address.file:
+        raise InputError(
+            "the address of the faiss index has no path; write faiss://photos.faiss or faiss:///data/photos.faiss."
+        )
+    return FaissIndex(address)
+
+
+class FaissIndex:
+    """One index file; ``?index=`` names a factory string for corrected copies, if the index does not tell its own."""
+
+    kind = "faiss"
+    abilities = Abilities(("augment", "constant_norm", "rerank"), metrics=("ip", "l2"), exact=False, snapshot=True)
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.path = Path(address.path)
+        self._spool = Spool(self.path.with_name(f"{self.path.name}.part"))
+        self._loaded: tuple[tuple[int, ...], Any, IntArray] | None = None
+        self._gone: set[str] = set()
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return str(self.address)
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    def exists(self) -> bool:
+        """Whether the file is there, or the spool of one that is being made."""
+        return self.path.exists() or self._spool.exists()
+
+    def describe(self) -> Description:
+        """What the file holds."""
+        index, ids = self._index()
+        spec = spec_of(index)
+        first = reconstruct(index, ids, 0, min(BLOCK, len(ids)))
+        exact = inner(index).__class__.__name__.startswith("IndexFlat")
+        kind = spec.factory.removeprefix("IDMap2,").removeprefix("IDMap,")
+        kept = _dtype(kind)
+        unit = are_unit(first, blurred=not kept.startswith("float"))
+        return Description(self.url, metric_of(index), index.d, len(ids), kind, exact, kept, unit)
+
+    def scan(self, block: int = BLOCK) -> Iterator[Block]:
+        """Every vector, as exactly as the index has kept it."""
+        index, ids = self._index()
+        for start in range(0, len(ids), block):
+            with guarded(self.address, "cannot be read"):
+                vectors = reconstruct(index, ids, start, min(start + block, len(ids)))
+            yield Block([str(each) for each in ids[start : start + block].tolist()], vectors)
+
+    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
+        """The ids of the file and, while it is being made, of the spool."""
+        known = self._index()[1] if self.path.exists() else np.empty(0, dtype=np.int64)
+        spooled = self._spool.ids() if self._spool.exists() else np.empty(0, dtype=np.int64)
+        every = np.concatenate((known, np.setdiff1d(spooled, known))).tolist()
+        for start in range(0, len(every), block):
+            yield [str(each) for each in every[start : start + block]]
+
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+        """The k best by the index's own metric; ``filter`` is a list of ids, or a faiss IDSelector."""
+        if exact:
+            raise InputError(
+                "a faiss index cannot be asked for an exact search; search the vectors with Correction.search."
+            )
+        index, every = self._index()
+        asked = np.ascontiguousarray(queries, dtype=np.float32)
+        if asked.ndim != 2 or asked.shape[1] != index.d:
+            raise InputError(
+                f"queries have shape {asked.shape} but {self.url} has dimension {index.d}; use the same model."
+            )
+        with guarded(self.address, "cannot be searched"):
+            if filter is None:
+                scores, labels = index.search(asked, k)
+            else:
+                scores, labels = search_within(index, every, asked, k, _numbers(filter))
+        if metric_of(index) == "l2":
+            scores = -scores
+        return _found(labels, scores)
+
+    def derived(self, tag: str) -> str:
+        """photos.unhub-1f3c9a2b.faiss beside photos.faiss."""
+        return f"{self.path.stem}.unhub-{tag}{self.path.suffix or SUFFIX}"
+
+    def sibling(self, name: str) -> FaissIndex:
+        """Another index in the same folder."""
+        return FaissIndex(replace(self.address, path=str(self.path.with_name(name))))
+
+    def create(self, like: Collection, dim: int, metric: Metric) -> None:
+        """Notes what index is to be made; the vectors are spooled until ``finish`` trains and builds it."""
+        assert isinstance(like, FaissIndex)
+        if self.path.exists() or self._spool.exists():
+            return
+        origin, _ = like._index()
+        with guarded(self.address, "cannot be written"):
+            self._spool.create(spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric))
+
+    def put(self, block: Block) -> None:
+        """Appends to the spool."""
+        with guarded(self.address, "cannot be written"):
+            if not self._spool.exists():
+                self._spool.create(spec_of(self._index()[0]))
+            self._spool.append(_numbers(block.ids), block.vectors)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Notes what is to go; ``finish`` writes the index without it."""
+        self._gone.update(ids)
+
+    def finish(self) -> None:
+        """Makes the index of what was put, or the old one with what was put and without what was deleted."""
+        if not self._spool.exists() and not self._gone:
+            return
+        faiss = require("faiss", extra="faiss")
+        with guarded(self.address, "cannot be written"):
+            made = self._changed() if self.path.exists() else build(self._spool.spec(), [self._spool])
+            with replace_file(self.path) as temporary:
+                faiss.write_index(made, str(temporary))
+            self._spool.drop()
+        self._gone.clear()
+        self._loaded = None
+
+    def drop(self) -> None:
+        """Removes the file and its spool."""
+        with guarded(self.address, "cannot be removed"):
+            self._spool.drop()
+            self.path.unlink(missing_ok=True)
+        self._loaded = None
+
+    def alias(self, name: str) -> str | None:
+        """None: files have no aliases."""
+        return None
+
+    def point(self, name: str, collection: str | None) -> None:
+        """Refused: files have no aliases."""
+        raise InputError("a faiss file has no aliases; open the new file by its name.")
+
+    def close(self) -> None:
+        """Lets go of the index."""
+        self._loaded = None
+
+    def _changed(self) -> Any:
+        """The index as it is, without what was deleted or written anew, with what was put."""
+        index, ids = self._index()
+        spooled = self._spool.ids() if self._spool.exists() else np.empty(0, dtype=np.int64)
+        leaving = np.intersect1d(ids, np.union1d(spooled, _numbers(self._gone)))
+        return removed(index, ids, leaving, self._spool if self._spool.exists() else None, self.path)
+
+    def _index(self) -> tuple[Any, IntArray]:
+        """The index and its ids, read again when the file has changed."""
+        if not self.path.exists():
+            part = " yet (it is still being written)" if self._spool.exists() else ""
+            raise StoreError(f"{self.url}: there is no index {self.path}{part}; check the path.")
+        stat = self.path.stat()
+        stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if self._loaded is None or self._loaded[0] != stamp:
+            faiss = require("faiss", extra="faiss")
+            with guarded(self.address, "cannot be read as a faiss index"):
+                index = faiss.read_index(str(self.path), faiss.IO_FLAG_MMAP_IFC)
+                self._loaded = (stamp, index, all_ids(index))
+            self._refuse_repeats(self._loaded[2])
+        return self._loaded[1], self._loaded[2]
+
+    def _refuse_repeats(self, ids: IntArray) -> None:
+        unique, counts = np.unique(ids, return_counts=True)
+        if len(unique) != len(ids):
+            self._loaded = None
+            raise StoreError(
+                f"{self.url}: {np.count_nonzero(counts > 1):,} ids are in it more than once (first: "
+                f"{unique[counts > 1][0]}); write an index in which each id comes once."
+            )
+
+
+def _numbers(ids: Any) -> Any:
+    """Ids as faiss has them, 64-bit integers; a selector as it is."""
+    if type(ids).__module__.startswith("faiss"):
+        return ids
+    try:
+        return np.array([int(each) for each in ids], dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            "faiss ids are whole numbers; give those of the index (a filter is a list of them), not other names."
+        ) from None
+
+
+def _found(labels: IntArray, scores: FloatArray) -> Found:
+    ids = labels.astype(object)
+    missing = labels < 0
+    if missing.any():
+        ids[missing] = None
+        scores = np.where(missing, np.float32(-np.inf), scores)
+    return Found(ids, scores)
+
+
+def _dtype(kind: str) -> str:
+    """What the last part of a factory string keeps a vector in."""
+    last = kind.rpartition(",")[2]
+    if last.startswith("SQfp16"):
+        return "float16"
+    if last.startswith(("SQ", "PQ", "RaBitQ", "LSH")):
+        return last
+    return "float32"

@@ -1,0 +1,52 @@
+"""A client's exceptions as one sentence: which store, what it said, what to do; nothing secret in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from unhub.foundation.errors import StoreError, UnhubError
+from unhub.stores.address import Address
+
+_LONGEST = 240
+_GONE = (
+    "connection refused", "connection reset", "connection aborted", "connection closed", "server closed the connection",
+    "connection is lost", "connection is closed", "unavailable", "timed out", "timeout", "deadline exceeded",
+    "disconnected", "could not connect", "failed to connect", "failed connecting", "connection failed",
+    "connect call failed", "broken pipe", "all connection attempts failed", "name or service not known",
+    "shutting down", "terminating connection", "retry limit",
+)  # fmt: skip
+_FULL = ("no space left", "disk is full", "disk full", "could not extend file", "enospc")
+
+
+@contextmanager
+def guarded(address: Address, doing: str) -> Iterator[None]:
+    """Turns whatever a client raises inside into a StoreError that says where, what, and what to do.
+
+    ``doing`` completes "qdrant://localhost/photos ...": such as "cannot be read".
+    """
+    try:
+        yield
+    except (UnhubError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise StoreError(sentence(address, doing, error)) from error
+
+
+def sentence(address: Address, doing: str, error: BaseException) -> str:
+    """What to tell of a client's exception."""
+    said = address.hide(_words(error))
+    folded = f"{type(error).__name__} {said}".casefold()
+    if any(mark in folded for mark in _FULL):
+        advice = "the disk is full there: free some space, then run the same again; what was written is kept"
+    elif isinstance(error, ConnectionError | TimeoutError) or any(mark in folded for mark in _GONE):
+        advice = "see that the store runs and can be reached, then run the same again"
+    else:
+        advice = "see that the address, the name and the rights are as they should be"
+    return f"{address} {doing} ({said}); {advice}."
+
+
+def _words(error: BaseException) -> str:
+    """The first lines of what an exception says, on one line."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

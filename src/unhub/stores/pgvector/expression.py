@@ -1,0 +1,119 @@
+"""An index over vector and bias together, which ranks by score + bias: PostgreSQL's expression indexes.
+
+(embedding || ARRAY[bias - middle, 0 ...]::vector)::vector(width), by inner product with [q; 1; 0 ...]. Every function
+in it is immutable and none parses text. The middle of the biases is taken off: HNSW links a row to those with the
+largest inner product, and with biases all of one sign those would be the rows of the largest biases, not of the nearest
+vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.stores.layout import Layout
+from unhub.stores.pgvector.session import Session
+from unhub.stores.pgvector.table import Index, Table
+
+WIDEST = {"vector": 2000, "halfvec": 4000}
+"""numbers that an index of pgvector takes"""
+SUFFIX = "_index"
+PATIENCE = 10
+"""how many times the usual timeout an index that is being built waits for the transactions of others"""
+_THERE = """
+    SELECT obj_description(c.oid, 'pg_class') = %s AND i.indisvalid
+    FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid = %s AND c.relname = %s"""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Vector and bias of one table in one expression, indexed as the vectors alone are."""
+
+    session: Session
+    table: Table
+    index: Index
+    column: str
+    layout: Layout
+    unit: bool
+    """whether vectors are scaled to unit length"""
+
+    def __post_init__(self) -> None:
+        if self.table.dim >= WIDEST[self.index.kind]:
+            raise InputError(
+                f"{self.session.address}: vectors of {self.table.dim} leave no room for a bias in an index, which has "
+                f"{WIDEST[self.index.kind]} numbers at most; use the form column, or a column of halfvec."
+            )
+
+    @property
+    def width(self) -> int:
+        """Numbers in the index for a row: padded, if there is room for that."""
+        return self.layout.width if self.layout.width <= WIDEST[self.index.kind] else self.table.dim + 1
+
+    @property
+    def middle(self) -> float:
+        """What is taken off every bias, as a number that PostgreSQL's real holds."""
+        return float(np.float32(self.layout.middle))
+
+    @property
+    def distance(self) -> str:
+        """Minus (score + bias - middle), with a place for the query."""
+        return f"{self.whole} <#> %b::{self.index.kind}"
+
+    @property
+    def whole(self) -> str:
+        """The expression itself."""
+        kind = self.index.kind
+        vector = self.session.quoted(self.table.column)
+        if kind != self.table.kind:
+            vector = f"{vector}::{kind}"
+        if self.unit:
+            vector = f"l2_normalize({vector})"
+        bias = f"COALESCE({self.session.quoted(self.column)}, 0) - '{self.middle!r}'::real"
+        zeros = ", 0" * (self.width - self.table.dim - 1)
+        return f"(({vector} || ARRAY[{bias}{zeros}]::real[]::{kind})::{kind}({self.width}))"
+
+    def queries(self, queries: FloatArray) -> FloatArray:
+        """[q; 1; 0 ...] (query, width)"""
+        return replace(self.layout, width=self.width, scale=1.0, unit=self.unit).queries(queries)
+
+    @property
+    def over(self) -> str:
+        """The index as it should be: of the kind and with the options of the index over the vectors alone."""
+        options = f" WITH ({', '.join(self.index.options)})" if self.index.options else ""
+        return f"{self.index.method} ({self.whole} {self.index.kind}_ip_ops){options}"
+
+    def built(self) -> bool:
+        """Whether the index is there and as it should be."""
+        there = self.session.rows(_THERE, (f"unhub: {self.over}", self.table.oid, f"{self.column}{SUFFIX}"))
+        return bool(there and there[0][0])
+
+    def clear(self) -> None:
+        """Takes away an index of that name, which would only make writing slower."""
+        self._run(f"DROP INDEX {self._beside} IF EXISTS {self._named}")
+
+    def build(self) -> None:
+        """Builds the index, beside the running work where PostgreSQL can."""
+        quoted = self.session.quoted
+        name, of = quoted(f"{self.column}{SUFFIX}"), quoted(self.table.schema, self.table.name)
+        self._run(
+            f"CREATE INDEX {self._beside} {name} ON {of} USING {self.over}",
+            f"COMMENT ON INDEX {self._named} IS {self.session.literal(f'unhub: {self.over}')}",
+        )
+
+    @property
+    def _beside(self) -> str:
+        return "" if self.table.partitioned else "CONCURRENTLY"
+
+    @property
+    def _named(self) -> str:
+        return self.session.quoted(self.table.schema, f"{self.column}{SUFFIX}")
+
+    def _run(self, *statements: str) -> None:
+        seconds = round(PATIENCE * self.session.timeout)
+        with self.session.patient(seconds), self.session.connect() as live:
+            live.execute(f"SET lock_timeout = '{seconds}s'")
+            for each in statements:
+                live.execute(each, ())

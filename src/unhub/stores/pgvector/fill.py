@@ -1,0 +1,139 @@
+"""Biases on their way into a column: put down in a small table first, then moved so that rows stay where they are.
+
+PostgreSQL updates a row by writing it anew. On a full page the new row goes elsewhere, and every index of the table
+gets it again: with HNSW that is as slow as inserting it. A row whose page has room stays (a "heap-only" update) and no
+index hears of it. Pages are full, but the old version of a row is room as soon as nobody can see it any more. So one
+row of every page is updated, then the next of every page, each round in a transaction of its own, and only the first
+few have to leave their page. That needs that nobody holds a view of the past open, and a scan of the table is just
+that; hence the small table, which is written during the scan and moved after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.stores.pgvector.session import Session
+from unhub.stores.pgvector.table import Table
+
+AT_A_TIME = 65536
+"""rows whose rounds are planned together"""
+SUFFIX = "_waiting"
+_COSTLY = """
+    SELECT m.amname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+    WHERE i.indrelid = %s AND m.amname NOT IN ('btree', 'hash', 'brin') LIMIT 1"""
+
+
+class Waiting:
+    """The small table of ids and biases beside a column; it is there only while something waits."""
+
+    def __init__(self, session: Session, table: Callable[[], Table], column: str) -> None:
+        self.session = session
+        self.column = column
+        self._table = table
+
+    def add(self, ids: Sequence[str], bias: FloatArray) -> None:
+        """Puts biases down; of two for one id the later counts."""
+        if not self._there():
+            self.session.change(
+                self._sql(
+                    "CREATE TABLE IF NOT EXISTS {waiting} (n bigint GENERATED ALWAYS AS IDENTITY, id {type}, bias real)"
+                ),
+                self._sql("COMMENT ON TABLE {waiting} IS 'unhub: biases that wait to be moved into a column'"),
+            )
+        self.session.copy(self._sql("COPY {waiting} (id, bias) FROM STDIN"), zip(ids, bias.tolist(), strict=True))
+
+    def ids(self, block: int) -> Iterator[list[str]]:
+        """The ids of rows that have a bias or wait for one."""
+        have = "SELECT {id} AS id FROM {table} WHERE {column} IS NOT NULL"
+        wait = " UNION SELECT w.id FROM {table} t JOIN {waiting} w ON t.{id} = w.id" if self._there() else ""
+        with self.session.stream(
+            self._sql(f"SELECT id::text FROM ({have}{wait}) AS known ORDER BY known.id")
+        ) as cursor:
+            while rows := cursor.fetchmany(block):
+                yield [row[0] for row in rows]
+
+    def take(self, ids: Sequence[str]) -> None:
+        """Takes biases away, those in the column and those that wait."""
+        if self._there():
+            self.session.rows(self._sql("DELETE FROM {waiting} WHERE id = ANY({ids})"), [list(ids)])
+        gone = "UPDATE {table} SET {column} = NULL WHERE {id} = ANY({ids}) AND {column} IS NOT NULL"
+        self.session.rows(self._sql(gone), [list(ids)])
+
+    def move(self) -> None:
+        """Moves everything that waits into the column, and the small table away."""
+        if not self._there():
+            return
+        if self.session.rows(_COSTLY, [self._table().oid]):
+            self._in_rounds()
+        else:
+            self._in_turn()
+        self.session.change(self.away())
+
+    def _in_rounds(self) -> None:
+        """One row of each page at a time, so that few leave their page."""
+        due = self._sql(
+            "SELECT w.id::text, w.bias, t.tableoid::bigint, (t.ctid::text::point)[0]::bigint FROM {table} t "
+            "JOIN (SELECT DISTINCT ON (id) id, bias FROM {waiting} ORDER BY id, n DESC) w ON t.{id} = w.id "
+            "WHERE t.{column} IS DISTINCT FROM w.bias ORDER BY t.tableoid, t.ctid"
+        )
+        update = self._sql("UPDATE {table} t SET {column} = w.bias FROM {given} AS w(id, bias) WHERE t.{id} = w.id")
+        with self.session.held(due) as cursor:
+            while rows := cursor.fetchmany(AT_A_TIME):
+                rounds = _rounds(np.array([row[2:] for row in rows], dtype=np.int64))
+                for each in np.split(np.argsort(rounds, kind="stable"), np.cumsum(np.bincount(rounds))[:-1]):
+                    given = [[rows[row][0] for row in each], [rows[row][1] for row in each]]
+                    self.session.together([(update, given)], self._lightly)
+
+    def _in_turn(self) -> None:
+        """As they were put down: with no index that is slow to write, rows may as well leave their page."""
+        update = self._sql(
+            "UPDATE {table} t SET {column} = w.bias FROM (SELECT DISTINCT ON (id) id, bias FROM {waiting} "
+            "WHERE n > %s AND n <= %s ORDER BY id, n DESC) w WHERE t.{id} = w.id AND t.{column} IS DISTINCT FROM w.bias"
+        )
+        last = self.session.rows(self._sql("SELECT coalesce(max(n), 0) FROM {waiting}"))[0][0]
+        for start in range(0, last, AT_A_TIME):
+            self.session.together([(update, [start, start + AT_A_TIME])], self._lightly)
+
+    @property
+    def _lightly(self) -> dict[str, str]:
+        """Without waiting for the disk: the transaction that takes the small table away waits for all before it."""
+        return {"synchronous_commit": "off", "lock_timeout": f"{round(self.session.timeout)}s"}
+
+    def away(self) -> str:
+        """The statement that removes the small table."""
+        return self._sql("DROP TABLE IF EXISTS {waiting}")
+
+    def _there(self) -> bool:
+        return bool(self.session.rows("SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s", self._name))
+
+    @property
+    def _name(self) -> tuple[str, str]:
+        return self._table().schema, f"{self.column}{SUFFIX}"
+
+    def _sql(self, text: str) -> str:
+        """A statement with the names in it quoted."""
+        table, quoted = self._table(), self.session.quoted
+        return text.format(
+            table=quoted(table.schema, table.name),
+            waiting=quoted(*self._name),
+            column=quoted(self.column),
+            id=quoted(table.id),
+            type=table.id_type,
+            ids=f"%s::text[]::{table.id_type}[]",
+            given=f"unnest(%s::text[]::{table.id_type}[], %s::real[])",
+        )
+
+
+def _rounds(places: IntArray) -> IntArray:
+    """For rows in the order of their pages, (row, 2) of table and page, which of its page's rows each is.
+
+    >>> _rounds(np.array([[1, 0], [1, 0], [1, 0], [1, 7], [1, 7]])).tolist()
+    [0, 1, 2, 0, 1]
+    """
+    new = np.append(True, (places[1:] != places[:-1]).any(axis=1))
+    first = np.maximum.accumulate(np.where(new, np.arange(len(places)), 0))
+    rounds: IntArray = np.arange(len(places)) - first
+    return rounds

@@ -1,0 +1,150 @@
+"""How a PostgreSQL table is searched: the statement, the filter, the settings, and the hits as arrays.
+
+A statement gives (id, distance) ordered by distance. Every query is a statement of its own in one pipeline: one round
+trip for all of them, and the same prepared plan; a LATERAL join over an array of queries was never faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.stores.address import Address
+from unhub.stores.pgvector.session import AT_ONCE, Session
+from unhub.stores.pgvector.table import NUMBERS, Table
+from unhub.stores.protocol import Found
+
+WIDEST = 1000
+"""the most that hnsw.ef_search may be; an iterative scan goes on beyond it"""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A way to rank rows: a distance in SQL with a place for the query, the queries, and the score of a distance."""
+
+    distance: str
+    queries: FloatArray
+    score: Callable[[float], float]
+
+
+def condition(session: Session, filter: Any) -> tuple[str, list[Any]]:
+    """What a filter means in SQL, and the values to bind.
+
+    A filter is {"brand": "x", "size": [1, 2], "sold": None}, ("price < %s AND brand = %s", [10, "x"]), or something
+    made with psycopg.sql.
+    """
+    if filter is None:
+        return "TRUE", []
+    if isinstance(filter, Mapping):
+        made = [_equal(session.quoted(name), value) for name, value in filter.items()]
+        return " AND ".join(["TRUE", *(text for text, _ in made)]), [each for _, values in made for each in values]
+    if isinstance(filter, session.sql.Composable):
+        return f"({filter.as_string(None)})", []
+    if isinstance(filter, tuple) and len(filter) == 2 and isinstance(filter[0], str):
+        return f"({filter[0]})", list(filter[1])
+    raise InputError(
+        f"a filter for PostgreSQL cannot be a {type(filter).__name__}; give a dict of columns and values, "
+        "a pair such as ('price < %s', [10]), or something made with psycopg.sql."
+    )
+
+
+def _equal(column: str, value: Any) -> tuple[str, list[Any]]:
+    """Whether a column has a value or one of several; NULL is a value like others."""
+    wanted = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    bound = [each for each in wanted if each is not None]
+    either = [f"{column} IN ({', '.join(['%s'] * len(bound))})"] if bound else []
+    either += [f"{column} IS NULL"] if len(bound) < len(wanted) else []
+    return f"({' OR '.join(either) or 'FALSE'})", bound
+
+
+def fitting(address: Address, table: Table, queries: FloatArray) -> FloatArray:
+    """Queries as float32 rows of the table's dimension, or an error."""
+    asked = np.atleast_2d(np.ascontiguousarray(queries, dtype=np.float32))
+    if asked.ndim != 2 or asked.shape[1] != table.dim:
+        raise InputError(
+            f"queries of shape {asked.shape} came where {address} has vectors of {table.dim}; use the same model."
+        )
+    return asked
+
+
+def statement(session: Session, table: Table, distance: str, where: str, k: int, *, exact: bool) -> str:
+    """SELECT of the k smallest distances; an exact one sorts by an expression that no index can have, then by id.
+
+    Ids that are numbers come as they are, all others as text.
+    """
+    id = session.quoted(table.id)
+    given = id if table.id_type in NUMBERS else f"{id}::text"
+    of = session.quoted(table.schema, table.name)
+    what, order = (f"({distance}) + 0.0", f"2, {of}.{id}") if exact else (distance, "2")
+    return (
+        f"SELECT {given}, {what} FROM {of} "
+        f"WHERE {session.quoted(table.column)} IS NOT NULL AND {where} ORDER BY {order} LIMIT {int(k)}"
+    )
+
+
+def limits(session: Session) -> dict[str, str]:
+    """What every search is run with."""
+    return {"statement_timeout": str(round(1000 * session.timeout)), "transaction_read_only": "on"}
+
+
+def settings(session: Session, table: Table, k: int) -> dict[str, str]:
+    """What a search with the index is run with, so that it goes on until k rows have passed the filter."""
+    chosen = limits(session)
+    if table.index is None:
+        return chosen
+    if table.index.method == "ivfflat":
+        probes = round(session.address.number("probes", 0))
+        return (
+            chosen | {"ivfflat.iterative_scan": "relaxed_order"} | ({"ivfflat.probes": str(probes)} if probes else {})
+        )
+    width = max(min(k, WIDEST), session.ef_search)
+    return chosen | {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
+
+
+def search(
+    session: Session, table: Table, where: tuple[str, list[Any]], k: int, plain: Way, by_index: Way | None = None
+) -> Found:
+    """The k best of every query, by the index if there is one and otherwise by looking at every row.
+
+    A query for which the index finds fewer than k is asked again the plain way: with a narrow filter an index stops
+    before it has seen all that pass.
+    """
+    count = len(plain.queries)
+    found: list[list[tuple[Any, float]]] = [[]] * count
+    if by_index is not None:
+        asked = statement(session, table, by_index.distance, where[0], k, exact=False)
+        found = _ask(session, asked, by_index, range(count), where[1], settings(session, table, k))
+    short = [row for row in range(count) if len(found[row]) < k]
+    if short:
+        asked = statement(session, table, plain.distance, where[0], k, exact=True)
+        for row, pairs in zip(short, _ask(session, asked, plain, short, where[1], limits(session)), strict=True):
+            found[row] = pairs
+    return arrays(found, k)
+
+
+def arrays(found: Sequence[list[tuple[Any, float]]], k: int) -> Found:
+    """Hits as arrays (query, k), filled up where there are fewer."""
+    ids = np.full((len(found), k), None, dtype=object)
+    scores = np.full((len(found), k), -np.inf, dtype=np.float32)
+    for row, pairs in enumerate(found):
+        for at, (id, score) in enumerate(pairs):
+            ids[row, at], scores[row, at] = id, score
+    return Found(ids, scores)
+
+
+def _ask(
+    session: Session, asked: str, way: Way, rows: Sequence[int], values: list[Any], chosen: Mapping[str, str]
+) -> list[list[tuple[Any, float]]]:
+    """For each of these queries its (id, score), the best first; a distance of NaN (the cosine to a zero) is no hit."""
+    found: list[list[tuple[Any, float]]] = []
+    for start in range(0, len(rows), AT_ONCE):
+        statements = [(asked, [way.queries[row], *values]) for row in rows[start : start + AT_ONCE]]
+        for pairs in session.together(statements, chosen):
+            hits = [(id, way.score(distance)) for id, distance in pairs if distance == distance]
+            found.append(sorted(hits, key=lambda hit: -hit[1]))
+    return found
