@@ -65,6 +65,16 @@ def write_problem(folder: Path) -> None:
         np.save(folder / f"{name}.npy", array)
     (folder / "relevant.tsv").write_text("".join(f"{row}\t{row}\n" for row in range(QUERIES)))
     (folder / "ids.txt").write_text("".join(f"item-{row}\n" for row in range(TARGETS)))
+    write_index(folder / "photos.faiss", targets)
+
+
+def write_index(path: Path, targets: Any) -> None:
+    """A flat faiss index of the targets, whose ids begin at 100."""
+    import faiss
+
+    index = faiss.index_factory(DIM, "IDMap2,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.add_with_ids(targets, np.arange(len(targets)) + 100)
+    faiss.write_index(index, str(path))
 
 
 @pytest.fixture

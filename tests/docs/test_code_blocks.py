@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted(DOCS.rglob("*.md"))
 
 # A fenced block of Python or of a console, or a comment that prepares what a page takes for granted.
 BLOCK = re.compile(
@@ -50,7 +50,7 @@ def run_command(line):
     return subprocess.run([sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if list(blocks(page))], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [each for each in PAGES if list(blocks(each))], ids=lambda page: page.stem)
 def test_the_page_runs(page, tmp_path, monkeypatch):
     found = list(blocks(page))
     monkeypatch.chdir(tmp_path)

@@ -85,4 +85,5 @@ def test_command_page_has_every_command_and_no_option_that_is_not_there():
 
 def test_every_page_is_in_the_navigation():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
-    assert listed == {path.name for path in (ROOT / "docs").glob("*.md")}
+    docs = ROOT / "docs"
+    assert listed == {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}

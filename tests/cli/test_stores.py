@@ -1,0 +1,165 @@
+"""The commands that work on a store, on the simplest of them: an index file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhub
+
+from .conftest import Run, write_index
+
+URL = "faiss://photos.faiss"
+
+
+@pytest.fixture
+def fitted(run: Run, folder: Path) -> Path:
+    ended = run("fit", "--targets", URL, "--query-bank", "bank.npy", "-o", "photos.unhub")
+    assert ended.code == 0
+    assert f"unhub export photos.unhub --to 'faiss://{folder}/photos.faiss' --dry-run" in ended.out
+    return folder / "photos.unhub"
+
+
+def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    planned = run("export", "photos.unhub", "--to", URL, "--dry-run")
+    assert planned.code == 0
+    assert "nothing was written" in planned.out
+    assert "40 of 16 numbers" in planned.out
+    assert {path.name for path in folder.iterdir()} == before
+    plan = json.loads(run("export", "photos.unhub", "--to", URL, "--dry-run", "--json").out)["plan"]
+    assert (plan["form"], plan["items"], plan["width"]) == ("augment", 40, 24)
+
+    done = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)
+    assert (done["state"], done["written"], done["self_test"]["identical"]) == (
+        "serving",
+        40,
+        done["self_test"]["probes"],
+    )
+    assert {path.name for path in folder.iterdir()} - before == {done["place"]}
+    again = run("export", "photos.unhub", "--to", URL)
+    assert "wrote 0 items" in again.out
+    assert "40 were there from before" in again.out
+    assert "unhub rollback photos.unhub" in again.out
+
+    found = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--json")
+    exact = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--exact", "--json")
+    hits = [[hit["id"] for hit in query["hits"]] for query in json.loads(found.out)["queries"]]
+    assert hits == [[hit["id"] for hit in query["hits"]] for query in json.loads(exact.out)["queries"]]
+    narrow = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "5", "--filter", "[100, 101]", "--raw")
+    assert narrow.code == 0
+    assert {line.split("\t")[2] for line in narrow.out.splitlines()[1:]} == {"100", "101"}
+
+    back = run("rollback", "photos.unhub")
+    assert f"removed {done['place']}" in back.out
+    assert {path.name for path in folder.iterdir()} == before
+    assert "nothing to take back" in run("rollback", "photos.unhub").out
+    assert json.loads(run("rollback", "photos.unhub", "--json").out)["exports"] == []
+
+
+def test_a_changed_gallery_is_refused_and_then_followed(run: Run, folder: Path, fitted: Path) -> None:
+    targets = np.load("targets.npy")
+    targets[3] = targets[4]
+    write_index(folder / "photos.faiss", targets[:39])
+    refused = run("export", "photos.unhub", "--to", URL)
+    assert refused.code == 2
+    assert "1 have another vector than was fitted (first: 103)" in refused.err
+    assert "1 of the correction's 40 are no longer there" in refused.err
+    assert not list(folder.glob("*.exporting"))
+    followed = run("extend", "photos.unhub", "--from-store")
+    assert "0 new, 1 changed, 1 gone" in followed.out
+    assert run("export", "photos.unhub", "--to", URL).code == 0
+    assert "photos.unhub is up to date" in run("extend", "photos.unhub", "--from-store").out
+    plain = json.loads(run("extend", "photos.unhub", "--from-store", "-o", "newer.unhub", "--json").out)
+    assert (plain["new"], plain["output"]) == (0, "newer.unhub")
+    assert unhub.load("newer.unhub").bias.size == 39
+
+
+def test_a_new_fit_over_an_exported_file_keeps_the_way_back(run: Run, folder: Path, fitted: Path) -> None:
+    first = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)["place"]
+    run("fit", "--targets", URL, "--query-bank", "bank.npy", "--method", "is", "-o", "photos.unhub")
+    with unhub.connect(URL, "photos.unhub") as retriever:
+        assert retriever.form == "rerank"
+    second = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)["place"]
+    assert first != second
+    assert len(json.loads(run("rollback", "photos.unhub", "--json").out)["exports"]) == 2
+    assert sorted(path.name for path in folder.glob("*.faiss")) == ["photos.faiss"]
+
+
+def test_words_are_searched_with_an_encoder(
+    run: Run, folder: Path, fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "my_encoder.py").write_text(
+        "import numpy as np\n\ndef encode(texts):\n    return np.load('queries.npy')[: len(texts)]\n\n"
+        "def wrong(texts):\n    return np.zeros(3)\n"
+    )
+    said = run("search", "photos.unhub", "a red bicycle", "--encoder", "my_encoder:encode", "--k", "2")
+    assert (said.code, said.out.splitlines()[1].split("\t")[0]) == (0, "a red bicycle")
+    monkeypatch.setenv("UNHUB_ENCODER", "my_encoder:encode")
+    assert run("search", "photos.unhub", "a red bicycle", "--k", "2").out == said.out
+    for encoder, words in (
+        ("my_encoder:wrong", "one row each is wanted"),
+        ("my_encoder:nothing", "cannot be imported"),
+        ("no_such_module:encode", "cannot be imported"),
+    ):
+        ended = run("search", "photos.unhub", "a red bicycle", "--encoder", encoder)
+        assert ended.code == 2
+        assert words in ended.err
+    monkeypatch.delenv("UNHUB_ENCODER")
+    assert "needs the encoder" in run("search", "photos.unhub", "a red bicycle").err
+    assert "one of them" in run("search", "photos.unhub").err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--to", "fais://photos.faiss"], "did you mean faiss://?"),
+        (["--to", "photos.faiss"], "is not the address of a store"),
+        (["--to", "faiss://nothing.faiss"], "there is no index"),
+        (["--to", "faiss://targets.npy"], "cannot be read as a faiss index"),
+        (["--to", f"{URL}?tabel=x"], "there is no option 'tabel'"),
+        (["--to", "faiss://photos.faiss#x"], "write %23"),
+        (["--to", URL, "--form", "expression"], "faiss cannot serve the form 'expression'"),
+        (["--to", URL, "--form", "nonsense"], "there is no form 'nonsense'"),
+        (["--to", URL, "--pad-to", "0"], "pad_to is 0"),
+        (["--to", URL, "--scale", "-1"], "scale is -1"),
+        (["--to", URL, "--batch", "0"], "batch"),
+    ],
+)
+def test_what_cannot_be_done_gets_one_sentence(run: Run, fitted: Path, words: list[str], said: str) -> None:
+    ended = run("export", "photos.unhub", *words)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+    assert ended.out == ""
+
+
+def test_other_misuse_gets_one_sentence(run: Run, folder: Path, fitted: Path) -> None:
+    run("fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "gallery.unhub")
+    for words, said in (
+        (["extend", "gallery.unhub", "--from-store"], "was not fitted from a store"),
+        (["extend", "photos.unhub", "--from-store", "--targets", "new_targets.npy"], "leave out --targets"),
+        (["search", "gallery.unhub", "--queries", "queries.npy", "--filter", "x"], "a filter is for a store"),
+        (["search", "photos.unhub", "--queries", "queries.npy", "--filter", "[1,"], "not valid JSON"),
+        (["search", "photos.unhub", "--queries", "queries.npy", "--filter", "red"], "faiss ids are whole numbers"),
+        (["rollback", "nothing.unhub"], "there is no file"),
+        (
+            ["fit", "--targets", "mongodb://localhost/x", "--query-bank", "bank.npy", "-o", "x.unhub"],
+            "there is no store",
+        ),
+    ):
+        ended = run(*words)
+        assert (ended.code, ended.err.count("\n")) == (2, 1), ended
+        assert said in ended.err, ended.err
+
+
+def test_a_gallery_fitted_from_files_can_be_exported_to_an_index_of_the_same_ids(run: Run, folder: Path) -> None:
+    (folder / "hundreds.txt").write_text("".join(f"{row + 100}\n" for row in range(40)))
+    fit = ["fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "--target-ids", "hundreds.txt"]
+    assert run(*fit, "-o", "gallery.unhub").code == 0
+    done = json.loads(run("export", "gallery.unhub", "--to", URL, "--json").out)
+    assert (done["state"], done["written"]) == ("serving", 40)
+    run("rollback", "gallery.unhub")
