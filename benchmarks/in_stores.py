@@ -1,0 +1,157 @@
+"""Corrected search in each store beside the same store's raw search, and an export beside the store's own bulk write.
+
+    python benchmarks/in_stores.py                       # 20,000 x 128
+    python benchmarks/in_stores.py --small
+    python benchmarks/in_stores.py --only 'faiss;lancedb none'
+
+One row per store and kind of index, everything in one run on the same machine: p50 of a single query, corrected over
+raw, the two taking turns; recall@10 of both against exact search; seconds of the export, with its checks and its
+self-test, over seconds of the store's own client writing the same number of vectors and building its index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from running import versions, write_json
+from store_loading import LOADERS, Loader
+
+import unhub
+
+K = 10
+
+
+def gallery(count: int, dim: int, queries: int, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Unit vectors whose spectrum falls as that of real embeddings does, with hubs; queries from across a gap."""
+    rng = np.random.default_rng(seed)
+    spread = (1 + np.arange(dim)) ** -0.6
+    mixing = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    common = rng.standard_normal(dim) * spread
+    popular = rng.gamma(1.0, 0.35, size=(count, 1))
+    vectors = (rng.standard_normal((count, dim)) * spread + popular * common) @ mixing
+    chosen = rng.integers(0, count, queries)
+    asked = vectors[chosen] + (0.5 * common + 0.6 * rng.standard_normal((queries, dim)) * spread) @ mixing
+    return _unit(vectors), _unit(asked)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def latencies(retriever: Any, queries: np.ndarray, looks: int) -> tuple[list[float], list[float]]:
+    """Seconds of single queries, raw and corrected, taking turns in being first."""
+    seconds: tuple[list[float], list[float]] = [], []
+    for look in range(looks):
+        query = queries[look % len(queries)][None]
+        for corrected in ((False, True), (True, False))[look % 2]:
+            began = time.perf_counter()
+            retriever.search(query, K, corrected=corrected)
+            seconds[corrected].append(time.perf_counter() - began)
+    return seconds
+
+
+def recall(found: np.ndarray, exact: np.ndarray) -> float:
+    """The share of the exact lists that was found."""
+    pairs = zip(found.tolist(), exact.tolist(), strict=True)
+    return float(np.mean([len({str(each) for each in a} & {str(each) for each in b}) / K for a, b in pairs]))
+
+
+def row(loader: Loader, vectors: np.ndarray, bank: np.ndarray, queries: np.ndarray, looks: int) -> dict[str, Any]:
+    """Everything that is measured of one kind of index."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = loader.start(Path(folder))
+        try:
+            return _measured(loader, engine, Path(folder), vectors, bank, queries, looks)
+        finally:
+            engine.stop()
+
+
+def _measured(
+    loader: Loader, engine: Any, folder: Path, vectors: np.ndarray, bank: np.ndarray, queries: np.ndarray, looks: int
+) -> dict[str, Any]:
+    loader.load(engine, "warm", vectors[:500])
+    began = time.perf_counter()
+    url = loader.load(engine, "items", vectors)
+    own = time.perf_counter() - began
+    file = folder / "items.unhub"
+    fitted = unhub.fit("sn", targets=url, query_bank=bank, tau="auto")
+    fitted.save(file)
+    began = time.perf_counter()
+    done = unhub.export(file, url)
+    export = time.perf_counter() - began
+    scores = queries @ vectors.T
+    rows = np.argsort([int(each) for each in fitted.ids or range(len(vectors))])
+    raw, corrected = _best(scores), _best(scores + fitted.bias[rows])
+    with unhub.connect(url, file) as retriever:
+        found = retriever.search(queries, K)
+        before = retriever.search(queries, K, corrected=False)
+        latencies(retriever, queries, max(10, looks // 10))
+        seconds = latencies(retriever, queries, looks)
+    unhub.rollback(file)
+    return {
+        "store": loader.store,
+        "index": loader.index,
+        "form": done.plan.form,
+        "raw_ms": 1e3 * float(np.median(seconds[0])),
+        "corrected_ms": 1e3 * float(np.median(seconds[1])),
+        "latency_ratio": float(np.median(seconds[1]) / np.median(seconds[0])),
+        "raw_recall": recall(before.ids, raw),
+        "recall": recall(found.ids, corrected),
+        "own_seconds": own,
+        "export_seconds": export,
+        "export_speed": own / export,
+    }
+
+
+def _best(scores: np.ndarray) -> np.ndarray:
+    """The K best columns of each row; which come first does not matter here."""
+    best: np.ndarray = np.argpartition(-scores, K, axis=1)[:, :K]
+    return best
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows as text."""
+    lines = [
+        f"{'':28}{'form':>12}{'raw ms':>9}{'corrected':>11}{'ratio':>7}"
+        f"{'raw recall':>12}{'corrected':>11}{'own s':>8}{'export s':>10}{'speed':>7}"
+    ]
+    for each in rows:
+        if "failure" in each:
+            lines.append(f"{each['store']} {each['index']}: {each['failure']}")
+            continue
+        lines.append(
+            f"{each['store'] + ' ' + each['index']:28}{each['form']:>12}{each['raw_ms']:9.3f}"
+            f"{each['corrected_ms']:11.3f}{each['latency_ratio']:7.2f}{each['raw_recall']:12.4f}{each['recall']:11.4f}{each['own_seconds']:8.2f}"
+            f"{each['export_seconds']:10.2f}{each['export_speed']:7.2f}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--dim", type=int, default=128)
+    parser.add_argument("--looks", type=int, default=1000, help="single queries, raw and corrected each")
+    parser.add_argument("--only", help="stores or 'store index', with semicolons")
+    parser.add_argument("--small", action="store_true", help="2,000 x 32, to see that it works")
+    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/in_stores.json"))
+    options = parser.parse_args()
+    count, dim, looks = (2000, 32, 40) if options.small else (options.count, options.dim, options.looks)
+    vectors, asked = gallery(count, dim, 5000 + 500)
+    wanted = None if options.only is None else {each.strip() for each in options.only.split(";")}
+    rows = []
+    for loader in LOADERS:
+        if wanted is None or str(loader) in wanted or loader.store in wanted:
+            rows.append(row(loader, vectors, asked[:5000], asked[5000:], looks))
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
+    print(f"\n{count:,} x {dim}, k = {K}\n\n{table(rows)}")
+    write_json(options.output, {"count": count, "dim": dim, "rows": rows, "versions": versions()})
+
+
+if __name__ == "__main__":
+    main()
