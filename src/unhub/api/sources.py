@@ -113,9 +113,10 @@ def as_in_store(reader: Reader, url: str) -> Reader:
         described = collection.describe()
     finally:
         collection.close()
-    if reader.metric == "ip" or reader.normalize or (described.metric != "cosine" and described.unit is not False):
+    as_they_are = described.metric != "cosine" and described.unit is not False and not described.coded
+    if reader.metric == "ip" or reader.normalize or as_they_are:
         return reader
-    if described.metric == "cosine":
+    if described.metric == "cosine" or (described.metric == "l2" and described.coded and described.unit):
         return replace(reader, normalize=True)
     if described.metric == "ip":
         return replace(reader, metric="ip")

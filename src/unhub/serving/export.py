@@ -20,9 +20,13 @@ from unhub.serving.places import bias_name, serving_export
 from unhub.serving.probes import ExactTop, K, Tested, choose_probes
 from unhub.serving.rerank import Reranked
 from unhub.stores import Collection, Corrected, Description, Export, Form, Plan, corrected_place, make_plan, open_store
-from unhub.stores.protocol import BLOCK
+from unhub.stores.protocol import BLOCK, Tunable
 
 OWN_ALIAS = "{}_corrected"
+CLOSE_ENOUGH = 0.005
+"""the recall that a corrected index may lose to the raw one before it is told to look at more"""
+STEP, MOST_EFFORT = 1.2, 3.0
+"""how much more each time, and when to stop"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ def export(
         if journal is not None and before is None:
             journal.note(record)
         written, found = _write(collection, place, biases, plan, batch, progress)
-        tested = _test(exact, collection, place, plan.origin)
+        tested = _tested(exact, collection, place, plan.origin)
         record = replace(record, tested=tested.plain(), state="serving" if tested.passed else "refused")
         if tested.passed and record.alias is not None and record.place is not None:
             collection.point(record.alias, record.place)
@@ -254,5 +258,16 @@ def _write(
     return written, done - written
 
 
-def _test(exact: ExactTop, collection: Collection, place: Corrected, origin: Description) -> Tested:
-    return exact.compare(place.search(exact.probes, K), collection.search(exact.probes, K), origin)
+def _tested(exact: ExactTop, collection: Collection, place: Corrected, origin: Description) -> Tested:
+    """The self-test; an approximate index that misses more than the raw one is told to look at more, where it can."""
+    raw = collection.search(exact.probes, K)
+    tested = exact.compare(place.search(exact.probes, K), raw, origin)
+    effort = 1.0
+    while not origin.exact and tested.recall < tested.raw_recall - CLOSE_ENOUGH and effort < MOST_EFFORT:
+        if not (isinstance(place, Tunable) and place.harder(STEP)):
+            break
+        effort *= STEP
+        tested = replace(exact.compare(place.search(exact.probes, K), raw, origin), effort=effort)
+    if effort > 1:
+        place.finish()
+    return tested

@@ -42,6 +42,8 @@ class Tested:
     score_error: float
     """the largest difference between a score that the store gave and score + bias, computed exactly"""
     passed: bool
+    effort: float = 1.0
+    """how many times as much a search of the corrected index was told to look at, to miss no more than the raw one"""
 
     def plain(self) -> dict[str, Any]:
         """The result as JSON can hold it."""
@@ -50,7 +52,8 @@ class Tested:
     def __str__(self) -> str:
         lists = f"{self.identical} of {self.probes} probes have the list of exact corrected search"
         ties = f", {self.tied} more but for ties" if self.tied else ""
-        return f"{lists}{ties}; recall@{self.k} {self.recall:.4f}, the raw index has {self.raw_recall:.4f}"
+        more = f", looking at {self.effort:.2g} times as much" if self.effort > 1 else ""
+        return f"{lists}{ties}; recall@{self.k} {self.recall:.4f}{more}, the raw index has {self.raw_recall:.4f}"
 
 
 class ExactTop:
@@ -74,9 +77,8 @@ class ExactTop:
         same, tied = self._corrected.lists(corrected, close)
         recall, raw_recall = self._corrected.recall(corrected), self._raw.recall(raw)
         error = self._corrected.score_error(corrected)
-        coded = not described.dtype.startswith("float")  # the bias is rounded to a few bits too, and so are scores
-        right = error <= close or coded
-        loss = CODED_LOSS if coded else LOSS
+        right = error <= close or described.coded  # there the bias is rounded to a few bits too, and so are scores
+        loss = CODED_LOSS if described.coded else LOSS
         found = same + tied == len(self.probes) if described.exact else 1 - recall <= 2 * (1 - raw_recall) + loss
         return Tested(len(self.probes), K, described.exact, same, tied, recall, raw_recall, error, found and right)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unhub.foundation.types import FloatArray
 from unhub.stores.layout import Layout
-from unhub.stores.protocol import BLOCK, Block, Collection, Found
+from unhub.stores.protocol import BLOCK, Block, Collection, Found, Tunable
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class NewCollection:
         asked = self.layout.queries(queries)
         found = self.place.search(asked, k, filter=filter, exact=exact)
         return Found(found.ids, self.layout.scores(found.scores, asked))
+
+    def harder(self, factor: float) -> bool:
+        """Has searches look at more, where the store can."""
+        return isinstance(self.place, Tunable) and self.place.harder(factor)
 
     def drop(self) -> None:
         """Removes the new collection."""

@@ -91,7 +91,7 @@ def make_plan(
     ``cosine``: the bias was fitted on cosine similarities, so that vectors count by their direction.
     """
     chosen = _form(collection, origin, form)
-    unit = cosine and origin.unit is not True
+    unit = cosine and (origin.unit is not True or origin.coded)
     made = layout(
         chosen,
         _metric(collection, origin, chosen),
@@ -180,7 +180,7 @@ def _notes(origin: Description, cosine: bool) -> tuple[str, ...]:
             "the store ranks by inner product and its vectors are not of unit length, while the bias was fitted on "
             "cosines: corrected results rank by cosine + bias"
         )
-    if not origin.dtype.startswith("float"):
+    if origin.coded:
         notes.append(f"the store gives its vectors back as its {origin.dtype} codes have kept them, not as they were")
     return tuple(notes)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from unhub.foundation.types import AnyArray, FloatArray
 
@@ -59,6 +59,11 @@ class Description:
     """what the vectors are stored in: float32, float16, int8"""
     unit: bool | None = None
     """whether the vectors looked at have unit length; None if there are none"""
+
+    @property
+    def coded(self) -> bool:
+        """Whether vectors are given back as a quantiser has kept them, and not as they were."""
+        return not self.dtype.startswith("float")
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +155,14 @@ class Collection(Protocol):
 
     def close(self) -> None:
         """Lets go of connections and files."""
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """An approximate index whose searches can be told to look at more."""
+
+    def harder(self, factor: float) -> bool:
+        """Has searches look at this many times as much, kept by ``finish``; False if there is nothing to turn."""
 
 
 class Corrected(Protocol):

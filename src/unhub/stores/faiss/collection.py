@@ -17,7 +17,18 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.address import Address
-from unhub.stores.faiss.index import all_ids, build, inner, metric_of, reconstruct, removed, search_within, spec_of
+from unhub.stores.faiss.index import (
+    all_ids,
+    build,
+    inner,
+    kind_of,
+    metric_of,
+    reconstruct,
+    removed,
+    search_within,
+    spec_of,
+    turn,
+)
 from unhub.stores.faiss.spool import Spool
 from unhub.stores.faults import guarded
 from unhub.stores.lengths import are_unit
@@ -48,6 +59,7 @@ class FaissIndex:
         self._spool = Spool(self.path.with_name(f"{self.path.name}.part"))
         self._loaded: tuple[tuple[int, ...], Any, IntArray] | None = None
         self._gone: set[str] = set()
+        self._turned = False
 
     @property
     def url(self) -> str:
@@ -66,10 +78,9 @@ class FaissIndex:
     def describe(self) -> Description:
         """What the file holds."""
         index, ids = self._index()
-        spec = spec_of(index)
         first = reconstruct(index, ids, 0, min(BLOCK, len(ids)))
         exact = inner(index).__class__.__name__.startswith("IndexFlat")
-        kind = spec.factory.removeprefix("IDMap2,").removeprefix("IDMap,")
+        kind = kind_of(index)
         kept = _dtype(kind)
         unit = are_unit(first, blurred=not kept.startswith("float"))
         return Description(self.url, metric_of(index), index.d, len(ids), kind, exact, kept, unit)
@@ -141,16 +152,24 @@ class FaissIndex:
 
     def finish(self) -> None:
         """Makes the index of what was put, or the old one with what was put and without what was deleted."""
-        if not self._spool.exists() and not self._gone:
+        if not (self._spool.exists() or self._gone or self._turned):
             return
         faiss = require("faiss", extra="faiss")
         with guarded(self.address, "cannot be written"):
-            made = self._changed() if self.path.exists() else build(self._spool.spec(), [self._spool])
+            made = self._made()
             with replace_file(self.path) as temporary:
                 faiss.write_index(made, str(temporary))
             self._spool.drop()
         self._gone.clear()
+        self._turned = False
         self._loaded = None
+
+    def harder(self, factor: float) -> bool:
+        """Has searches of a graph or of inverted lists look at more; a flat index has nothing to turn."""
+        if not turn(self._index()[0], factor):
+            return False
+        self._turned = True
+        return True
 
     def drop(self) -> None:
         """Removes the file and its spool."""
@@ -170,6 +189,12 @@ class FaissIndex:
     def close(self) -> None:
         """Lets go of the index."""
         self._loaded = None
+
+    def _made(self) -> Any:
+        """The index that is to be written."""
+        if self._spool.exists() or self._gone:
+            return self._changed() if self.path.exists() else build(self._spool.spec(), [self._spool])
+        return self._index()[0]
 
     def _changed(self) -> Any:
         """The index as it is, without what was deleted or written anew, with what was put."""

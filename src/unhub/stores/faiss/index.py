@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -61,6 +62,15 @@ def _requantised(factory: str, old: int, new: int) -> str:
         return f"{match[1]}{count}"
 
     return re.sub(r"\b(PQ)(\d+)(?=x|,|$|\+|fs)", parts, factory)
+
+
+def kind_of(index: Any) -> str:
+    """What to call this kind of index: faiss's factory string without the ids, or the name of its class."""
+    try:
+        factory: str = require("faiss.contrib.factory_tools", extra="faiss").reverse_index_factory(index)
+    except (NotImplementedError, KeyError, AssertionError):
+        return type(inner(index)).__name__
+    return re.sub(r"^IDMap2?,", "", factory)
 
 
 def spec_of(index: Any, *, factory: str | None = None) -> Spec:
@@ -191,6 +201,18 @@ def parameters(index: Any, allowed: Any) -> Any:
     if isinstance(core, faiss.IndexPreTransform):
         return faiss.SearchParametersPreTransform(index_params=parameters(core.index, selector))
     return faiss.SearchParameters(sel=selector)
+
+
+def turn(index: Any, factor: float) -> bool:
+    """Has searches look at more lists, or keep more candidates; False if the index looks at everything anyway."""
+    core = inner(index)
+    if hasattr(core, "nprobe"):
+        core.nprobe = min(core.nlist, math.ceil(core.nprobe * factor))
+    elif hasattr(core, "hnsw"):
+        core.hnsw.efSearch = math.ceil(core.hnsw.efSearch * factor)
+    else:
+        return False
+    return True
 
 
 def build(spec: Spec, spools: list[Spool], *, trained: Any = None) -> Any:

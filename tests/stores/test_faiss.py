@@ -1,0 +1,154 @@
+"""What is special to faiss: index files of every kind, their ids, their codes, and the spool beside them."""
+
+import faiss
+import numpy as np
+import pytest
+
+import unhub
+from stores.problem import Problem, best, identical, overlap
+from unhub.foundation.errors import InputError, StoreError
+from unhub.stores import Block, open_store
+from unhub.stores.faiss.index import spec_of
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem.make(count=1200, dim=24, queries=40)
+
+
+@pytest.fixture
+def written(problem, tmp_path):
+    """A function that writes an index of the problem and gives back its address."""
+
+    def write(factory, *, ids=True, nprobe=None):
+        index = faiss.index_factory(24, factory, faiss.METRIC_INNER_PRODUCT)
+        index.train(problem.vectors)
+        if nprobe is not None:
+            index.nprobe = nprobe
+        if ids:
+            index.add_with_ids(problem.vectors, np.array(problem.ids, dtype=np.int64))
+        else:
+            index.add(problem.vectors)
+        faiss.write_index(index, str(tmp_path / "photos.faiss"))
+        return f"faiss://{tmp_path}/photos.faiss"
+
+    return write
+
+
+def _exported(problem, url, folder, **options):
+    file = folder / "photos.unhub"
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    return unhub.export(file, url, **options), file
+
+
+def test_an_index_without_ids_goes_by_its_rows(problem, written, tmp_path):
+    url = written("Flat", ids=False)
+    done, file = _exported(problem, url, tmp_path)
+    assert done.tested.identical == done.tested.probes
+    with unhub.connect(url, file) as retriever:
+        found = retriever.search(problem.queries, 5)
+    exact = problem.inner() + unhub.load(file).bias
+    identical(found.ids, [str(row) for row in range(1200)], exact, 5, 1e-5)
+    store = open_store(url)
+    store.delete(["3"])
+    with pytest.raises(InputError, match="row numbers"):
+        store.finish()
+
+
+def test_lists_that_miss_more_when_corrected_are_told_to_look_at_more(problem, written, tmp_path):
+    url = written("IVF32,Flat", nprobe=6)
+    done, file = _exported(problem, url, tmp_path)
+    assert done.plan.form == "constant_norm"
+    assert done.tested.effort > 1
+    assert done.tested.recall >= done.tested.raw_recall - 0.005
+    new = faiss.read_index(str(tmp_path / done.record.place))
+    assert new.nprobe > 6
+    assert faiss.read_index(str(tmp_path / "photos.faiss")).nprobe == 6
+    with unhub.connect(url, file) as retriever:
+        found = retriever.search(problem.queries, 10)
+    rows = np.vectorize(lambda each: problem.row[str(each)])(found.ids)
+    known = unhub.load(file)
+    bias = dict(zip(known.ids, known.bias.tolist(), strict=True))
+    exact = problem.inner() + np.array([bias[each] for each in problem.ids])
+    assert overlap(rows, best(exact, 10)) >= done.tested.raw_recall - 0.02
+
+
+def test_codes_of_a_scalar_quantiser_stay_what_they_were(problem, written, tmp_path):
+    url = written("IDMap2,SQ8")
+    done, _ = _exported(problem, url, tmp_path)
+    old, new = (faiss.read_index(str(tmp_path / name)) for name in ("photos.faiss", done.record.place))
+    np.testing.assert_allclose(new.index.reconstruct_n(0, 1200)[:, :24], old.index.reconstruct_n(0, 1200), atol=1e-6)
+    assert "as its SQ8 codes have kept them" in done.plan.notes[0]
+
+
+def test_product_quantisers_keep_the_length_of_their_parts(problem, written, tmp_path):
+    url = written("IVF4,PQ12x4", nprobe=4)
+    plan = unhub.plan_export(unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05), url)
+    assert (plan.layout.width, plan.origin.index) == (32, "IVF4,PQ12x4")
+    store = open_store(url)
+    new = store.sibling("new.faiss")
+    new.create(store, 32, "ip")
+    assert new._spool.spec().factory == "IVF4,PQ16x4"
+    new.drop()
+
+
+def test_an_index_that_faiss_cannot_name_is_made_as_the_address_says(problem, written, tmp_path):
+    url = written("NSG16,Flat", ids=False)
+    assert open_store(url).describe().index == "IndexNSGFlat"
+    with pytest.raises(InputError, match=r"add \?index=FACTORY"):
+        _exported(problem, url, tmp_path)
+    done, _ = _exported(problem, f"{url}?index=HNSW16", tmp_path)
+    assert spec_of(faiss.read_index(str(tmp_path / done.record.place))).factory == "IDMap2,HNSW16"
+
+
+def test_a_rare_filter_finds_its_best_in_a_graph(problem, written, tmp_path):
+    url = written("IDMap2,HNSW8")
+    done, file = _exported(problem, url, tmp_path)
+    few = [int(each) for each in problem.ids[::100]]
+    rows = [problem.row[str(each)] for each in few]
+    known = unhub.load(file)
+    bias = dict(zip(known.ids, known.bias.tolist(), strict=True))
+    exact = problem.inner()[:, rows] + np.array([bias[str(each)] for each in few])
+    assert done.record.state == "serving"
+    with unhub.connect(url, file) as retriever:
+        found = retriever.search(problem.queries, 5, filter=few)
+        selected = retriever.search(problem.queries, 5, filter=faiss.IDSelectorBatch(np.array(few)))
+        nothing = retriever.search(problem.queries[:1], 5, filter=[])
+    identical(found.ids, [str(each) for each in few], exact, 5, 1e-5)
+    assert set(selected.ids.ravel().tolist()) <= {*few, None}
+    assert nothing.ids.tolist() == [[None] * 5]
+
+
+def test_what_a_kill_left_half_written_in_the_spool_is_cut_off(problem, written, tmp_path):
+    store = open_store(written("IDMap2,Flat"))
+    new = store.sibling("new.faiss")
+    new.create(store, 24, "ip")
+    new.put(Block(problem.ids[:10], problem.vectors[:10]))
+    with open(tmp_path / "new.faiss.part" / "vectors", "ab") as file:
+        file.write(b"half of a vector")
+    again = store.sibling("new.faiss")
+    with pytest.raises(StoreError, match="still being written"):
+        again.describe()
+    assert [each for some in again.ids() for each in some] == sorted(problem.ids[:10], key=int)
+    again.put(Block(problem.ids[10:12], problem.vectors[10:12]))
+    again.finish()
+    vectors = {each: row for block in again.scan() for each, row in zip(block.ids, block.vectors, strict=True)}
+    for row in range(12):
+        np.testing.assert_array_equal(vectors[problem.ids[row]], problem.vectors[row])
+    assert not (tmp_path / "new.faiss.part").exists()
+
+
+def test_a_file_that_is_replaced_is_read_again(problem, written):
+    url = written("IDMap2,Flat")
+    store = open_store(url)
+    assert store.describe().index == "Flat"
+    written("IDMap2,HNSW8")
+    assert store.describe().index == "HNSW8"
+
+
+def test_a_metric_that_no_bias_can_be_added_to_is_refused(problem, tmp_path):
+    index = faiss.IndexFlat(24, faiss.METRIC_L1)
+    index.add(problem.vectors)
+    faiss.write_index(index, str(tmp_path / "l1.faiss"))
+    with pytest.raises(InputError, match="neither by inner product nor by L2"):
+        open_store(f"faiss://{tmp_path}/l1.faiss").describe()
