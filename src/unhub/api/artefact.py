@@ -20,6 +20,7 @@ from unhub.foundation.types import AnyArray
 from unhub.foundation.version import VERSION
 from unhub.io import Rows, replace_file
 from unhub.methods import additive, method
+from unhub.stores import is_address
 from unhub.stores.record import Export
 
 SCHEMA_VERSION = 1
@@ -46,6 +47,8 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
     is needed, if that still holds the same vectors. memory bounds the blocks of scores, as in ``fit``.
     """
     memory_bytes(memory)
+    if is_address(path):
+        raise InputError("this is the address of a store; give the correction file, and the store as --to or --store.")
     file = Path(path).expanduser()
     metadata, tensors = _read(file)
     try:

@@ -169,7 +169,9 @@ class Correction:
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
-        return replace(self, bias=bias, ids=names, digests=digests, sketches=None, targets=None, source=None)
+        return replace(
+            self, bias=bias, ids=names, digests=digests, sketches=None, targets=None, source=None, exports=()
+        )
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""

@@ -29,7 +29,12 @@ def encode(texts: list[str], encoder: str | None) -> FloatArray:
             f"a query of words needs the encoder that made the vectors; pass --encoder MODULE:FUNCTION or --encoder "
             f"MODEL (sentence-transformers), or set {VARIABLE}; or pass vectors with --queries."
         )
-    made = np.asarray(_function(named)(texts), dtype=np.float32)
+    function = _function(named)
+    try:
+        made = np.asarray(function(texts), dtype=np.float32)
+    except Exception as error:  # somebody else's code
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"encoder {named!r} failed: {type(error).__name__}: {reason}.") from error
     if made.ndim != 2 or len(made) != len(texts):
         raise InputError(
             f"encoder {named!r} made an array of shape {made.shape} of {len(texts)} texts; one row each is wanted."
@@ -47,11 +52,12 @@ def _function(named: str) -> Callable[[list[str]], Any]:
             reason = str(error).strip().splitlines()[0].rstrip(".")
             raise InputError(f"encoder {named!r} cannot be loaded: {reason}; give a model's name or folder.") from error
         return encoding
-    sys.path.insert(0, os.getcwd())  # a module beside the user's files, as python itself would find it
+    here = os.getcwd()
+    sys.path.insert(0, here)  # a module beside the user's files, as python itself would find it
     try:
         found: Callable[[list[str]], Any] = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise InputError(f"encoder {named!r} cannot be imported: {error}; write it as MODULE:FUNCTION.") from error
     finally:
-        sys.path.pop(0)
+        sys.path.remove(here)
     return found

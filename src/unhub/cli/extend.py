@@ -108,6 +108,8 @@ def _refresh(
         console.data(plain | {"replaced": replaced})
         return
     console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} gone")
+    if done.stale:
+        console.say("what was exported has no room for them and serves no longer: run unhub export again")
     if not (done.new or done.changed or done.gone) and output_path is None:
         console.say(f"{console.printable(correction)} is up to date")
         return
@@ -123,11 +125,11 @@ def _bias(
     progress: Progress | None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The bias of each new target, and its id; without one it goes by the row it would have at the gallery's end."""
+    from unhub.api.galleries import open_source
     from unhub.api.sources import column_ids, named
-    from unhub.io import open_rows
 
     if targets is not None:
-        rows = named(open_rows(targets, name="targets"), target_ids)
+        rows = named(open_source(targets, name="targets"), target_ids)
         bias, ids = loaded.extend(rows, progress=progress), rows.ids
     else:
         bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from unhub.api.galleries import open_source
 from unhub.api.sources import Reader, column_ids, marginal, named, same_rows
 from unhub.api.trial import Terms
 from unhub.banks import Bank, Spread, spread
@@ -86,7 +87,7 @@ def inspect(given: Mapping[str, Any]) -> Inspection:
 
 
 def _open_vectors(seen: Inspection, name: str, reader: Reader) -> None:
-    rows = seen.tried(open_rows, seen.given[name], name=name) if name in seen.given else None
+    rows = seen.tried(open_source, seen.given[name], name=name) if name in seen.given else None
     if rows is None:
         return
     ids = seen.given.get({"targets": "target_ids", "queries": "query_ids"}.get(name, ""))

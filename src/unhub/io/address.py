@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from unhub.foundation.errors import InputError
 
 SEPARATOR = "::"
+_STORE = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):/+")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ def find(source: str | os.PathLike[str], *, name: str) -> Address:
     text = os.path.expanduser(os.fspath(source))
     if not text:
         raise InputError(f"{name}: the path is empty; give a file such as 'file.npy' or 'file.npz::key'.")
+    scheme = _STORE.match(text)
+    if scheme is not None:
+        raise InputError(f"{name}: this is the address of a {scheme[1]} store, and only files are taken here.")
     head, mark, key = text.partition(SEPARATOR)
     if mark and os.path.exists(text):
         head, mark, key = text, "", ""

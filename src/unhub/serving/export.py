@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +16,12 @@ from unhub.core.parameters import count
 from unhub.foundation.errors import InputError, StoreError
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
-from unhub.serving.journal import Journal
-from unhub.serving.places import bias_name, serving_export
+from unhub.serving.journal import Journal, beginning
+from unhub.serving.places import alias_before, bias_name, not_unit, refuse_other_kind, serving_export
 from unhub.serving.probes import ExactTop, K, Tested, choose_probes
-from unhub.serving.rerank import Reranked
-from unhub.stores import Collection, Corrected, Description, Export, Form, Plan, corrected_place, make_plan, open_store
+from unhub.serving.rerank import reranked
+from unhub.stores import Collection, Corrected, Export, Form, Plan, corrected_place, make_plan, open_store
+from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Tunable
 
 OWN_ALIAS = "{}_corrected"
@@ -65,12 +67,9 @@ def plan_export(
     alias: str | None = None,
 ) -> Plan:
     """What ``export`` would do there; nothing is written."""
-    known, _ = _opened(correction)
-    collection = open_store(to)
-    try:
+    known = correction if isinstance(correction, Correction) else load(correction)
+    with closing(open_store(to)) as collection:
         return _plan(known, collection, form, pad_to, scale, alias)[0]
-    finally:
-        collection.close()
 
 
 def export(
@@ -94,50 +93,56 @@ def export(
     point to it, and the correction file (if one was given by its path) say so.
     """
     batch = count("batch", batch)
-    known, journal = _opened(correction)
-    collection = open_store(to)
-    try:
+    with beginning(correction) as (known, journal), closing(open_store(to)) as collection:
         plan, before = _plan(known, collection, form, pad_to, scale, alias)
-        record = before or Export(
-            origin=plan.origin.url,
-            place=plan.place,
-            layout=plan.layout,
-            tag=plan.tag,
-            bias=bias_name(known),
-            alias=plan.alias,
-            alias_before=collection.alias(plan.alias) if plan.alias else None,
-            items=plan.origin.count,
-        )
+        record = before or _record(known, journal, collection, plan)
         biases = Biases(known)
         exact = _checked(known, biases, collection, plan, allow_missing, batch, progress)
-        place = _place(collection, record, biases)
-        if journal is not None and before is None:
-            journal.note(record)
-        written, found = _write(collection, place, biases, plan, batch, progress)
-        tested = _tested(exact, collection, place, plan.origin)
+        with closing(_place(collection, record, biases)) as place:
+            if journal is not None and before is None:
+                journal.note(record)
+            written, found = _write(collection, place, biases, plan, allow_missing, batch, progress)
+            tested = _tested(exact, collection, place, plan, before)
         record = replace(record, tested=tested.plain(), state="serving" if tested.passed else "refused")
-        if tested.passed and record.alias is not None and record.place is not None:
-            collection.point(record.alias, record.place)
+        _switch(collection, record)
         noted = noting(known, record)
         if journal is not None and isinstance(correction, str | os.PathLike):
             noted.save(correction)
             journal.forget(record)
-        place.close()
         return Exported(plan, record, written, found, tested, noted)
-    finally:
-        collection.close()
+
+
+def _record(known: Correction, journal: Journal | None, collection: Collection, plan: Plan) -> Export:
+    """The note of an export that begins now, or that was begun before."""
+    others = (*known.exports, *(() if journal is None else journal.read()))
+    again = next((each for each in others if (each.origin, each.place) == (plan.origin.url, plan.place)), None)
+    alias = plan.alias if again is None or again.alias != plan.alias else None
+    return Export(
+        origin=plan.origin.url,
+        place=plan.place,
+        layout=plan.layout,
+        tag=plan.tag,
+        bias=bias_name(known),
+        alias=plan.alias,
+        alias_before=alias_before(collection, alias, others) if again is None or alias else again.alias_before,
+        items=plan.origin.count,
+    )
+
+
+def _switch(collection: Collection, record: Export) -> None:
+    """Points the alias at what was tested; one that points to what failed goes back to where it was."""
+    if record.alias is None or record.place is None:
+        return
+    if record.state == "serving":
+        collection.point(record.alias, record.place)
+    elif collection.alias(record.alias) == record.place:
+        collection.point(record.alias, record.alias_before)
 
 
 def noting(correction: Correction, record: Export) -> Correction:
     """The correction with this export in its list, in the place of an older note of the same."""
     others = [each for each in correction.exports if (each.origin, each.place) != (record.origin, record.place)]
     return replace(correction, exports=(*others, record))
-
-
-def _opened(correction: Correction | str | os.PathLike[str]) -> tuple[Correction, Journal | None]:
-    if isinstance(correction, Correction):
-        return correction, None
-    return load(correction), Journal(correction)
 
 
 def _plan(
@@ -150,8 +155,8 @@ def _plan(
 ) -> tuple[Plan, Export | None]:
     """The plan, and the note of an export that serves already and that nothing asks to be another."""
     origin = collection.describe()
-    _refuse_other_kind(known, origin)
-    named = alias or OWN_ALIAS.format(collection.name)
+    refuse_other_kind(known, origin)
+    named = _free_alias(collection, alias)
     cosine = known.reader.metric == "cosine"
     longest = _longest(collection) if not cosine else 1.0
     plan = make_plan(
@@ -171,26 +176,16 @@ def _plan(
     return replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias), before
 
 
-def _refuse_other_kind(known: Correction, origin: Description) -> None:
-    """Refuses a store whose similarity is not the one that was fitted on."""
-    dim = None if known.query_bank is None else known.query_bank.shape[1]
-    if dim is not None and dim != origin.dim:
-        raise InputError(
-            f"the correction was fitted on vectors of dimension {dim} but {origin.url} has {origin.dim}; fit again "
-            f"on it."
-        )
-    if origin.count == 0:
-        raise InputError(f"{origin.url} is empty; fill it first.")
-    if origin.metric == "l2" and origin.unit is False:
-        raise InputError(
-            f"{origin.url} ranks by Euclidean distance and its vectors are not of unit length, so that a bias cannot "
-            f"be added to what it ranks by; store unit vectors."
-        )
-    if known.reader.metric == "ip" and origin.metric == "cosine" and origin.unit is False:
-        raise InputError(
-            f"the correction was fitted on inner products but {origin.url} ranks by cosine and its vectors are not of "
-            f"unit length; fit again with metric='cosine', normalize=True."
-        )
+def _free_alias(collection: Collection, alias: str | None) -> str | None:
+    """The alias to point at what is written, if the store has them; refused if a collection has that name."""
+    if not collection.abilities.aliases:
+        if alias is not None:
+            raise InputError(f"{collection.kind} has no aliases; leave out alias (--alias).")
+        return None
+    named = alias or OWN_ALIAS.format(collection.name)
+    if collection.alias(named) is None and collection.sibling(named).exists():
+        raise InputError(f"{named} is a collection of {collection.url} and cannot be an alias; choose another name.")
+    return named
 
 
 def _longest(collection: Collection) -> float:
@@ -214,8 +209,10 @@ def _checked(
     for block in collection.scan(batch):
         rows, _ = comparison.look(block)
         if exact is None:
-            exact = ExactTop(choose_probes(known, block.vectors), unit=plan.layout.unit)
+            exact = ExactTop(choose_probes(known, block.vectors), unit=known.reader.metric == "cosine")
         exact.look(block.ids, block.vectors, biases.of_rows(rows))
+        if plan.origin.metric == "l2" and not plan.origin.coded and not are_unit(block.vectors):
+            raise InputError(not_unit(plan.origin.url))
         if progress is not None:
             progress("checking", comparison.seen, max(plan.items, comparison.seen))
     comparison.refuse(plan.origin.url, allow_missing=allow_missing)
@@ -225,49 +222,70 @@ def _checked(
 
 def _place(collection: Collection, record: Export, biases: Biases) -> Corrected:
     if record.place is None:
-        return Reranked(collection, biases, record.layout.metric)
+        return reranked(collection, biases)
     return corrected_place(collection, record.place, record.layout)
 
 
 def _write(
-    collection: Collection, place: Corrected, biases: Biases, plan: Plan, batch: int, progress: Progress | None
+    collection: Collection,
+    place: Corrected,
+    biases: Biases,
+    plan: Plan,
+    allow_missing: bool,
+    batch: int,
+    progress: Progress | None,
 ) -> tuple[int, int]:
-    """How many items were written, and how many were there already."""
+    """How many items were written, and how many were there already; what is no longer in the collection is removed."""
     if plan.place is None:
         return 0, 0
     place.create()
     there = {each for some in place.ids() for each in some}
-    written = done = 0
+    comparison = Comparison(biases)
+    seen: set[str] = set()
+    written = 0
     for block in collection.scan(batch):
+        comparison.look(block)
         wanting = [at for at, each in enumerate(block.ids) if each not in there]
         if wanting:
             some = block if len(wanting) == len(block) else block.pick(wanting)
             place.write(some, biases.of_rows(biases.rows(some.ids)))
             written += len(some)
-        done += len(block)
+        seen.update(block.ids)
         if progress is not None:
-            progress("writing", done, max(plan.items, done))
+            progress("writing", len(seen), max(plan.items, len(seen)))
+    if there - seen:
+        place.delete(sorted(there - seen))
     if progress is not None:
-        progress("building the index", done, done)
+        progress("building the index", len(seen), len(seen))
     place.finish()
+    comparison.refuse(plan.origin.url, allow_missing=allow_missing)  # it may have changed since it was checked
     held = sum(len(some) for some in place.ids())
-    if held < done:
+    if held != len(seen):
         raise StoreError(
-            f"{plan.origin.url}: {plan.place} holds {held:,} of {done:,} items after the export; run the same again."
+            f"{plan.origin.url}: {plan.place} holds {held:,} items after the export, not {len(seen):,}; run the same "
+            f"again."
         )
-    return written, done - written
+    return written, len(seen) - written
 
 
-def _tested(exact: ExactTop, collection: Collection, place: Corrected, origin: Description) -> Tested:
+def _tested(exact: ExactTop, collection: Collection, place: Corrected, plan: Plan, before: Export | None) -> Tested:
     """The self-test; an approximate index that misses more than the raw one is told to look at more, where it can."""
+    origin = plan.origin
+    fetched = plan.form in ("rerank", "payload")
+    every = origin.exact and not fetched
     raw = collection.search(exact.probes, K)
-    tested = exact.compare(place.search(exact.probes, K), raw, origin)
-    effort = 1.0
-    while not origin.exact and tested.recall < tested.raw_recall - CLOSE_ENOUGH and effort < MOST_EFFORT:
+    effort = 1.0 if before is None else float(before.tested.get("effort", 1.0))
+    tested = replace(
+        exact.compare(place.search(exact.probes, K), raw, origin, every=every, fetched=fetched), effort=effort
+    )
+    turned = False
+    while not every and tested.recall < tested.raw_recall - CLOSE_ENOUGH and effort * STEP <= MOST_EFFORT:
         if not (isinstance(place, Tunable) and place.harder(STEP)):
             break
-        effort *= STEP
-        tested = replace(exact.compare(place.search(exact.probes, K), raw, origin), effort=effort)
-    if effort > 1:
+        effort, turned = effort * STEP, True
+        tested = replace(
+            exact.compare(place.search(exact.probes, K), raw, origin, every=every, fetched=fetched), effort=effort
+        )
+    if turned:
         place.finish()
     return tested

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from unhub.api.artefact import load
+from unhub.api.correction import Correction
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
-from unhub.stores import Export
+from unhub.stores import Export, is_address
+
+try:
+    import fcntl
+except ImportError:  # elsewhere than on POSIX two exports at once are the user's own care
+    fcntl = None  # type: ignore[assignment]
 
 
 class Journal:
@@ -16,6 +25,23 @@ class Journal:
 
     def __init__(self, correction: str | os.PathLike[str]) -> None:
         self.path = Path(f"{os.fspath(Path(correction).expanduser())}.exporting")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else exports, refreshes or takes back with this file meanwhile; an error if somebody does."""
+        place = self.path.with_suffix(".lock")
+        with open(place, "w") as handle:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise InputError(
+                        f"another process works on the exports of {self.path.with_suffix('')}; wait until it is done."
+                    ) from None
+            try:
+                yield
+            finally:
+                place.unlink(missing_ok=True)
 
     def read(self) -> list[Export]:
         """The exports that were begun and not finished."""
@@ -44,3 +70,16 @@ class Journal:
             return
         with replace_file(self.path) as temporary:
             temporary.write_text(json.dumps({"exports": [each.plain() for each in exports]}), encoding="utf-8")
+
+
+@contextmanager
+def beginning(correction: Correction | str | os.PathLike[str]) -> Iterator[tuple[Correction, Journal | None]]:
+    """The correction and, if it is a file, its journal, with nobody else at work on its exports meanwhile."""
+    if isinstance(correction, Correction):
+        yield correction, None
+        return
+    if is_address(correction) or not Path(correction).expanduser().is_file():
+        load(correction)  # which says what is wrong with it
+    journal = Journal(correction)
+    with journal.alone():
+        yield load(correction), journal

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import row_digests, row_sketches
@@ -16,8 +17,9 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
+from unhub.serving.journal import beginning
 from unhub.serving.places import bias_name, serving_export
-from unhub.stores import Block, Collection, Corrected, corrected_place, open_store
+from unhub.stores import Block, Collection, Export, corrected_place, open_store
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,8 @@ class Refreshed:
     new: tuple[str, ...]
     changed: tuple[str, ...]
     gone: tuple[str, ...]
+    stale: bool = False
+    """whether what was exported had no room for it and serves no longer: export again"""
 
     def plain(self) -> dict[str, Any]:
         """The counts, as JSON can hold them."""
@@ -47,51 +51,66 @@ def refresh(
     correction is given back (and, if a path was given, saved there or to ``out``); a run that was cut short can simply
     be run again.
     """
-    known = correction if isinstance(correction, Correction) else load(correction)
+    elsewhere = out is not None and (isinstance(correction, Correction) or Path(out) != Path(correction))
+    with beginning(correction) as (known, journal), closing(_store_of(known, store)) as collection:
+        record = None if elsewhere else serving_export(known, collection.url)
+        found = _compared(known, collection, record, progress)
+        cut_short = journal is not None and any(each.place == found.place for each in journal.read())
+        if journal is not None and record is not None and found.place is not None:
+            journal.note(record)
+        current = found.correction
+        if record is not None and record.place is not None and found.room:
+            _follow(collection, record, found, everything=cut_short, progress=progress)
+        if not found.same:
+            current = _noted(replace(current, source=collection.url, targets=None), record, found.room)
+        if elsewhere:
+            current = replace(current, exports=())
+        target = out or (None if isinstance(correction, Correction) else correction)
+        if target is not None and (elsewhere or not found.same):
+            current.save(target)
+        if journal is not None and record is not None:
+            journal.forget(record)
+    return Refreshed(current, found.new, found.changed, found.gone, stale=not found.room)
+
+
+def _store_of(known: Correction, store: str | None) -> Collection:
     address = store or (known.exports[-1].origin if known.exports else known.source)
     if address is None or "://" not in address:
         raise InputError("the correction was not fitted from a store; give its address (--store qdrant://...).")
-    collection = open_store(address)
-    place: Corrected | None = None
-    try:
-        origin = collection.url
-        record = serving_export(known, origin)
-        place = (
-            None if record is None or record.place is None else corrected_place(collection, record.place, record.layout)
-        )
-        new, refreshed = _refreshed(known, collection, place, progress)
-    finally:
-        if place is not None:
-            place.close()
-        collection.close()
-    if not (refreshed.new or refreshed.changed or refreshed.gone) and out is None:
-        return replace(refreshed, correction=known)
-    current = replace(new, source=origin, targets=None)
-    if record is not None:
-        updated = replace(record, bias=bias_name(current), items=current.bias.size)
-        current = replace(current, exports=tuple(updated if each is record else each for each in current.exports))
-    target = out or (None if isinstance(correction, Correction) else correction)
-    if target is not None:
-        current.save(target)
-    return replace(refreshed, correction=current)
+    return open_store(address)
 
 
-def _refreshed(
-    known: Correction, collection: Collection, place: Corrected | None, progress: Progress | None
-) -> tuple[Correction, Refreshed]:
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a comparison of collection and correction has brought."""
+
+    correction: Correction
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+    place: str | None
+    room: bool
+
+    @property
+    def same(self) -> bool:
+        return not (self.new or self.changed or self.gone)
+
+
+def _compared(known: Correction, collection: Collection, record: Export | None, progress: Progress | None) -> _Found:
+    """The correction of the collection as it is now; nothing is written."""
     biases = Biases(known)
     comparison = Comparison(biases)
     total = collection.describe().count
     kept = _Marks(known.bias.copy(), _copy(known.digests), _copy(known.sketches))
     added: list[tuple[list[str], _Marks]] = []
+    room = True
     for block in collection.scan():
         rows, wanting = comparison.look(block)
         if wanting.size:
             some = block.pick(wanting.tolist())
             bias = _extended(known, some, collection.url)
             marks = _Marks(bias, row_digests(some.vectors), row_sketches(some.vectors))
-            if place is not None:
-                place.write(some, bias)
+            room = room and (record is None or record.layout.has_room(some.vectors, bias))
             at = rows[wanting]
             kept.take(at[at >= 0], marks.pick(at >= 0))
             fresh = np.flatnonzero(at < 0)
@@ -99,16 +118,50 @@ def _refreshed(
         if progress is not None:
             progress("comparing", comparison.seen, max(total, comparison.seen))
     ids = list(biases.row)
-    gone = [ids[row] for row in comparison.gone.tolist()]
-    if place is not None:
-        if gone:
-            place.delete(gone)
-        place.finish()
+    gone = tuple(ids[row] for row in comparison.gone.tolist())
     staying = np.setdiff1d(np.arange(len(ids)), comparison.gone)
     names = [ids[row] for row in staying.tolist()] + [each for some, _ in added for each in some]
     now = kept.pick(staying).joined([marks for _, marks in added])
     current = replace(known, bias=now.bias, digests=now.digests, sketches=now.sketches, ids=tuple(names))
-    return current, Refreshed(current, tuple(comparison.new), tuple(comparison.changed), tuple(gone))
+    place = None if record is None else record.place
+    return _Found(current, tuple(comparison.new), tuple(comparison.changed), gone, place, room)
+
+
+def _follow(
+    collection: Collection, record: Export, found: _Found, *, everything: bool, progress: Progress | None
+) -> None:
+    """Brings what was exported to where the collection is; after a run that was cut short, all is written again."""
+    assert record.place is not None
+    biases = Biases(found.correction)
+    with closing(corrected_place(collection, record.place, record.layout)) as place:
+        there = {each for some in place.ids() for each in some}
+        fresh = {*found.new, *found.changed}
+        if not (fresh or found.gone or everything) and len(there) == len(biases):
+            return
+        seen: set[str] = set()
+        for block in collection.scan():
+            wanting = [at for at, each in enumerate(block.ids) if everything or each in fresh or each not in there]
+            if wanting:
+                some = block.pick(wanting)
+                place.write(some, biases.of_rows(biases.rows(some.ids)))
+            seen.update(block.ids)
+            if progress is not None:
+                progress("writing", len(seen), max(len(biases), len(seen)))
+        if there - seen:
+            place.delete(sorted(there - seen))
+        place.finish()
+
+
+def _noted(current: Correction, record: Export | None, room: bool) -> Correction:
+    """The correction with its notes of exports: the one that followed goes on, others are behind from now on."""
+    mine = bias_name(current)
+
+    def after(each: Export) -> Export:
+        if each is record and room:
+            return replace(each, bias=mine, items=current.bias.size)
+        return replace(each, state="stale") if each.state == "serving" else each
+
+    return replace(current, exports=tuple(after(each) for each in current.exports))
 
 
 @dataclass

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.serving.biases import Biases
+from unhub.serving.places import refuse_other_kind
 from unhub.stores import Block, Collection, Found, Metric
 from unhub.stores.protocol import BLOCK
 
@@ -25,6 +27,8 @@ class Reranked:
     biases: Biases
     metric: Metric
     fetch: int | None = None
+    products: bool = False
+    """whether the bias was fitted on inner products of queries of any length"""
 
     def exists(self) -> bool:
         """Nothing is written, so there is never anything."""
@@ -50,7 +54,7 @@ class Reranked:
         """The k best by score + bias of those that were fetched by score."""
         wanted = max(k, self.fetch or max(FETCH, (FETCH // 10) * k))
         found = self.collection.search(queries, wanted, filter=filter, exact=exact)
-        scores = similarities(found.scores, queries, self.metric)
+        scores = similarities(found.scores, queries, self.metric, products=self.products)
         corrected = scores + self._bias(found)
         order = np.argsort(-corrected, axis=1, kind="stable")[:, :k]
         return Found(np.take_along_axis(found.ids, order, 1), np.take_along_axis(corrected, order, 1))
@@ -66,13 +70,29 @@ class Reranked:
         return self.biases.of_rows(self.biases.rows(names)).reshape(found.ids.shape)
 
 
-def similarities(scores: FloatArray, queries: FloatArray, metric: Metric) -> FloatArray:
+def reranked(collection: Collection, biases: Biases, fetch: int | None = None) -> Reranked:
+    """The collection, to be searched as it is; refused if what it ranks by is not what the bias was fitted on."""
+    origin = collection.describe()
+    products = biases.correction.reader.metric == "ip"
+    refuse_other_kind(biases.correction, origin)
+    if not products and origin.metric == "ip" and origin.unit is False:
+        raise InputError(
+            f"the correction was fitted on cosines but {origin.url} ranks by inner product and its vectors are not of "
+            f"unit length, so that its best cannot be ranked again; export the correction there first."
+        )
+    return Reranked(collection, biases, origin.metric, fetch, products)
+
+
+def similarities(scores: FloatArray, queries: FloatArray, metric: Metric, *, products: bool) -> FloatArray:
     """Inner products with unit targets from what a store ranks by: 2 q.t = |q|^2 + 1 - d^2 under L2.
 
-    Cosines of unit queries are inner products already.
+    Cosines of unit queries are inner products already; of others (``products``) they are so many times |q|.
     """
-    if metric != "l2":
+    if metric == "ip" or (metric == "cosine" and not products):
         return scores
+    if metric == "cosine":
+        grown: FloatArray = scores * np.linalg.norm(queries, axis=1, keepdims=True).astype(np.float32)
+        return grown
     square = np.einsum("ij,ij->i", queries, queries, dtype=np.float64)[:, None]
-    products: FloatArray = ((scores.astype(np.float64) + square + 1) / 2).astype(np.float32)
-    return products
+    inner: FloatArray = ((scores.astype(np.float64) + square + 1) / 2).astype(np.float32)
+    return inner

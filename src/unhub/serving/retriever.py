@@ -17,8 +17,8 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, FloatArray
 from unhub.serving.biases import Biases
 from unhub.serving.places import serving_export
-from unhub.serving.rerank import Reranked
-from unhub.stores import Collection, Corrected, Export, Found, Metric, corrected_place, open_store
+from unhub.serving.rerank import reranked
+from unhub.stores import Collection, Corrected, Export, Found, corrected_place, open_store
 from unhub.stores.lengths import unit_rows
 
 
@@ -50,11 +50,10 @@ class Retriever:
         self._correction = correction
         self._seen: dict[Any, float] = {None: 0.0}
         self._unknown: set[Any] = set()
-        self._metric: Metric = "ip" if export is not None else collection.describe().metric
         self.form = "rerank" if export is None else export.layout.form
         """how the store serves corrected results"""
         self._place: Corrected = (
-            Reranked(collection, self._biases, self._metric, fetch)
+            reranked(collection, self._biases, fetch)
             if export is None or export.place is None
             else corrected_place(collection, export.place, export.layout)
         )
@@ -103,7 +102,7 @@ class Retriever:
             raise InputError(
                 f"queries have shape {asked.shape}; give finite numbers, (query, dim) or one vector (dim,)."
             )
-        return unit_rows(asked) if self._correction.reader.scaled else asked
+        return unit_rows(asked) if self._correction.reader.metric == "cosine" else asked
 
     def _with_raw(self, found: Found) -> Retrieved:
         """The hits with their raw scores: the corrected ones without the bias."""
@@ -133,8 +132,13 @@ def connect(url: str | None, correction: Correction | str | os.PathLike[str], *,
     reranking search fetches by score; 200 for the best ten unless given.
     """
     known = correction if isinstance(correction, Correction) else load(correction)
+    fetch = None if fetch is None else count("fetch", fetch)
     address = url or (known.exports[-1].origin if known.exports else known.source)
     if address is None or "://" not in address:
         raise InputError("the correction knows no store; give the address of one, such as qdrant://localhost/photos.")
     collection = open_store(address)
-    return Retriever(collection, known, serving_export(known, collection.url), fetch)
+    try:
+        return Retriever(collection, known, serving_export(known, collection.url), fetch)
+    except BaseException:
+        collection.close()
+        raise

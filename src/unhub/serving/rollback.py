@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unhub.api.artefact import load
-from unhub.serving.journal import Journal
+from unhub.foundation.errors import InputError
+from unhub.serving.journal import beginning
+from unhub.serving.places import alias_before
 from unhub.stores import Export, corrected_place, open_store
 
 
@@ -31,31 +33,46 @@ def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> Ro
     to: the address of one store, also to give a password that the file does not keep; without it, all. Running it
     again does nothing.
     """
-    journal = Journal(correction)
-    known = load(correction)
-    chosen = None if to is None else open_store(to).url
-    mine = [each for each in known.exports if chosen in (None, each.origin)]
-    begun = [each for each in journal.read() if chosen in (None, each.origin)]
-    every = list({(each.origin, each.place): each for each in (*begun, *mine)}.values())
-    for each in reversed(every):
-        _take_back(each, to)
-    if mine:
-        kept = tuple(each for each in known.exports if each not in mine)
-        replace(known, exports=kept).save(correction)
-    for each in begun:
-        journal.forget(each)
-    return RolledBack(tuple(every))
+    with beginning(correction) as (known, journal):
+        assert journal is not None  # a path has one
+        every = _merged((*known.exports, *journal.read()))
+        chosen = [each for each in every if to is None or each.origin == _origin(to)]
+        if to is not None and every and not chosen:
+            origins = ", ".join(sorted({each.origin for each in every}))
+            raise InputError(f"nothing was exported to {_origin(to)}; this file knows of {origins}.")
+        for origin in dict.fromkeys(each.origin for each in chosen):
+            _take_back([each for each in chosen if each.origin == origin], to or origin, every)
+        if any(each in known.exports for each in chosen):
+            left = tuple(each for each in known.exports if each not in chosen)
+            replace(known, exports=left).save(correction)
+        for each in chosen:
+            journal.forget(each)
+    return RolledBack(tuple(chosen))
 
 
-def _take_back(export: Export, to: str | None) -> None:
-    """Points the alias back first, so that nobody searches what is about to go."""
-    collection = open_store(to or export.origin)
-    try:
-        if export.alias is not None and collection.alias(export.alias) == export.place:
-            collection.point(export.alias, export.alias_before)
-        if export.place is not None:
-            place = corrected_place(collection, export.place, export.layout)
-            place.drop()
-            place.close()
-    finally:
-        collection.close()
+def _merged(exports: tuple[Export, ...]) -> list[Export]:
+    """Each place once, as the file knows it rather than as it was noted when it was begun."""
+    found: dict[tuple[str, str | None], Export] = {}
+    for each in exports:
+        found.setdefault((each.origin, each.place), each)
+    return list(found.values())
+
+
+def _origin(to: str) -> str:
+    with closing(open_store(to)) as collection:
+        return collection.url
+
+
+def _take_back(exports: list[Export], url: str, every: list[Export]) -> None:
+    """Points aliases back first, so that nobody searches what is about to go; then removes what was written."""
+    with closing(open_store(url)) as collection:
+        places = {each.place for each in exports}
+        for alias in dict.fromkeys(each.alias for each in exports if each.alias is not None):
+            if collection.alias(alias) in places:
+                before = alias_before(collection, alias, every)
+                there = before is not None and collection.sibling(before).exists()
+                collection.point(alias, before if there else None)
+        for each in exports:
+            if each.place is not None:
+                with closing(corrected_place(collection, each.place, each.layout)) as place:
+                    place.drop()

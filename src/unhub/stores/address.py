@@ -6,13 +6,17 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlencode, urlsplit
 
 from unhub.foundation.errors import InputError
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)")
-SECRETS = ("password", "api_key", "apikey", "token", "key", "secret")
+_SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)", re.IGNORECASE)
+_LIKELY = re.compile(r"[a-z][a-z0-9+-]+:/", re.IGNORECASE)
+"""what was meant as an address, also if a slash is missing"""
+_SECRET = re.compile(r"pass|key|token|secret|credential|auth", re.IGNORECASE)
 """parameters of a URL that are never shown, logged or saved"""
+OPEN = ("passfile", "sslkey")
+"""parameters that are only called so: paths of files"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Address:
     def __str__(self) -> str:
         user = f"{quote(self.user, safe='')}@" if self.user else ""
         port = f":{self.port}" if self.port else ""
-        options = f"?{urlencode(self.options, safe='/,.')}" if self.options else ""
+        options = f"?{urlencode(sorted(self.options.items()), safe='/,.')}" if self.options else ""
         return f"{self.scheme}://{user}{self.host}{port}{quote(self.path)}{options}"
 
     @property
@@ -68,14 +72,21 @@ class Address:
         """Refuses options that this store does not know."""
         unknown = [name for name in self.options if name not in names]
         if unknown:
-            raise InputError(f"{self}: there is no option {unknown[0]!r}; known are {', '.join(names) or 'none'}.")
+            bare = replace(self, options={})
+            raise InputError(f"{bare}: there is no option {unknown[0]!r}; known are {', '.join(names) or 'none'}.")
 
     def hide(self, text: str) -> str:
         """A text of somebody else's with what is secret here taken out."""
-        for value in {self.password, *self.secrets.values()} - {None, ""}:
-            for form in (value, quote(str(value), safe="")):
-                text = text.replace(str(form), "***")
+        values = [each for each in (self.password, *self.secrets.values()) if each]
+        forms = {form for each in values for form in (each, quote(each, safe=""), quote_plus(each), repr(each)[1:-1])}
+        for form in sorted(forms, key=len, reverse=True):
+            text = text.replace(form, "***")
         return text
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether it holds anything that must not be shown."""
+        return bool(self.password or any(self.secrets.values()))
 
 
 def is_address(source: object) -> bool:
@@ -84,7 +95,7 @@ def is_address(source: object) -> bool:
     >>> is_address("qdrant://localhost/photos"), is_address("photos.npy"), is_address("C:/photos.npy")
     (True, False, False)
     """
-    return isinstance(source, str) and _SCHEME.match(source) is not None
+    return isinstance(source, str) and _LIKELY.match(source) is not None
 
 
 def parse(url: str) -> Address:
@@ -98,25 +109,28 @@ def parse(url: str) -> Address:
     """
     match = _SCHEME.match(url)
     if match is None:
-        raise InputError(f"{url!r} is not the address of a store; write one such as qdrant://localhost/photos.")
+        raise InputError(f"{_shown(url)} is not the address of a store; write one such as qdrant://localhost/photos.")
+    scheme = match[1].lower()
     try:
         split = urlsplit(url)
         port = split.port
         pairs = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))
-    except ValueError as error:
+    except ValueError:
         raise InputError(
-            f"the address of the {match[1]} store cannot be read ({str(error).splitlines()[0]}); write it as "
-            f"{match[1]}://host:port/name?option=value, with % signs for odd characters."
+            f"the address of the {scheme} store cannot be read; write it as {scheme}://host:port/name?option=value, "
+            f"with % signs for odd characters, also in a password."
         ) from None
     if split.fragment:
-        raise InputError(f"the address of the {match[1]} store has a '#' in it; write %23 instead.")
-    options = {name: value for name, value in pairs if name.lower() not in SECRETS}
-    secrets = {name.lower(): value for name, value in pairs if name.lower() in SECRETS}
+        raise InputError(f"the address of the {scheme} store has a '#' in it; write %23 instead.")
+    if "@" in split.path and split.netloc:
+        raise InputError(f"the address of the {scheme} store has an '@' behind its host; write %40, and %2F for '/'.")
+    options = {name: value for name, value in pairs if not _is_secret(name)}
+    secrets = {name.lower(): value for name, value in pairs if _is_secret(name)}
     host = split.netloc.rpartition("@")[2]
     if port is not None:
         host = host.rpartition(":")[0]
     return Address(
-        scheme=match[1],
+        scheme=scheme,
         host=unquote(host),
         port=port,
         path=unquote(split.path),
@@ -125,3 +139,12 @@ def parse(url: str) -> Address:
         password=None if split.password is None else unquote(split.password),
         secrets=secrets,
     )
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(name) is not None and name.lower() not in OPEN
+
+
+def _shown(text: str) -> str:
+    """What came instead of an address, without what might be a password."""
+    return repr(text) if "@" not in text and len(text) <= 200 else "what was given"

@@ -30,12 +30,13 @@ def guarded(address: Address, doing: str) -> Iterator[None]:
     except (UnhubError, GeneratorExit):
         raise
     except Exception as error:
-        raise StoreError(sentence(address, doing, error)) from error
+        told = StoreError(sentence(address, doing, error))
+        raise told from (None if address.has_secrets else error)  # a client's own words might show them
 
 
 def sentence(address: Address, doing: str, error: BaseException) -> str:
     """What to tell of a client's exception."""
-    said = address.hide(_words(error))
+    said = _short(address.hide(" ".join(str(error).split()).rstrip(".")) or type(error).__name__)
     folded = f"{type(error).__name__} {said}".casefold()
     if any(mark in folded for mark in _FULL):
         advice = "the disk is full there: free some space, then run the same again; what was written is kept"
@@ -46,7 +47,5 @@ def sentence(address: Address, doing: str, error: BaseException) -> str:
     return f"{address} {doing} ({said}); {advice}."
 
 
-def _words(error: BaseException) -> str:
-    """The first lines of what an exception says, on one line."""
-    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -55,14 +55,17 @@ class Layout:
 
     def targets(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
         """(item, width) float32: what is written for raw vectors (item, dim) with their bias (item,)."""
-        raw = self._raw(vectors)
-        shifted = (np.asarray(bias, dtype=np.float64) - self.middle) * self.scale
-        made = np.zeros((len(raw), self.width), dtype=np.float32)
-        made[:, : self.dim] = raw
-        made[:, self.dim] = shifted
+        made = self._written(vectors, bias)
         if self.form == "constant_norm":
             made[:, self.dim + 1] = self._filler(made[:, : self.dim + 1])
         return made
+
+    def has_room(self, vectors: FloatArray, bias: FloatArray) -> bool:
+        """Whether these fit within the constant length; other forms have room for all."""
+        if self.form != "constant_norm":
+            return True
+        written = self._written(vectors, bias)
+        return bool((np.square(written[:, : self.dim + 1].astype(np.float64)).sum(axis=1) <= self.radius**2).all())
 
     def queries(self, queries: FloatArray) -> FloatArray:
         """(query, width) float32: what is asked for raw queries (query, dim)."""
@@ -91,6 +94,14 @@ class Layout:
         """The fields as JSON can hold them."""
         return asdict(self)
 
+    def _written(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
+        """Vector and bias in their places, the rest zero."""
+        raw = self._raw(vectors)
+        made = np.zeros((len(raw), self.width), dtype=np.float32)
+        made[:, : self.dim] = raw
+        made[:, self.dim] = (np.asarray(bias, dtype=np.float64) - self.middle) * self.scale
+        return made
+
     def _raw(self, vectors: FloatArray) -> FloatArray:
         raw = np.asarray(vectors, dtype=np.float32)
         if raw.ndim != 2 or raw.shape[1] != self.dim:
@@ -104,7 +115,7 @@ class Layout:
         short = np.flatnonzero(rest < 0)
         if short.size:
             raise InputError(
-                f"{short.size:,} new vectors are longer than this export has room for; export again to a new place."
+                f"{short.size:,} vectors are longer than this export has room for; take it back and export again."
             )
         filler: FloatArray = np.sqrt(rest)
         return filler

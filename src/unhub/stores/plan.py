@@ -91,16 +91,15 @@ def make_plan(
     ``cosine``: the bias was fitted on cosine similarities, so that vectors count by their direction.
     """
     chosen = _form(collection, origin, form)
-    unit = cosine and (origin.unit is not True or origin.coded)
     made = layout(
         chosen,
         _metric(collection, origin, chosen),
         origin.dim,
         bias,
-        longest=1.0 if unit else longest,
+        longest=1.0 if cosine else longest,
         pad_to=PAD_TO if pad_to is None else _whole(pad_to),
         scale=_scale(origin, bias) if scale is None else _positive(scale),
-        unit=unit,
+        unit=cosine,
     )
     tag = _tag(bias, made)
     numbers = origin.count * (made.width if chosen in VECTORS else 0 if chosen == "rerank" else 1)

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from unhub.stores.layout import Layout
 
-State = Literal["writing", "serving", "refused"]
-"""being written or cut short; tested and in use; written, but the self-test found it wrong"""
+State = Literal["writing", "serving", "stale", "refused"]
+"""being written or cut short; tested and in use; behind its gallery; written, but the self-test found it wrong"""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Ids are the index's own (IDMap, or an IVF's), otherwise row numbers. A filter is
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from unhub.stores.faiss.index import (
     build,
     inner,
     kind_of,
+    make_reconstructible,
     metric_of,
     reconstruct,
     removed,
@@ -60,6 +62,7 @@ class FaissIndex:
         self._loaded: tuple[tuple[int, ...], Any, IntArray] | None = None
         self._gone: set[str] = set()
         self._turned = False
+        self._lock = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -193,7 +196,11 @@ class FaissIndex:
     def _made(self) -> Any:
         """The index that is to be written."""
         if self._spool.exists() or self._gone:
-            return self._changed() if self.path.exists() else build(self._spool.spec(), [self._spool])
+            return (
+                self._changed()
+                if self.path.exists()
+                else build(self._spool.spec(), self._spool, without=_numbers(self._gone))
+            )
         return self._index()[0]
 
     def _changed(self) -> Any:
@@ -201,7 +208,8 @@ class FaissIndex:
         index, ids = self._index()
         spooled = self._spool.ids() if self._spool.exists() else np.empty(0, dtype=np.int64)
         leaving = np.intersect1d(ids, np.union1d(spooled, _numbers(self._gone)))
-        return removed(index, ids, leaving, self._spool if self._spool.exists() else None, self.path)
+        spool = self._spool if self._spool.exists() else None
+        return removed(index, ids, leaving, spool, self.path, without=_numbers(self._gone))
 
     def _index(self) -> tuple[Any, IntArray]:
         """The index and its ids, read again when the file has changed."""
@@ -210,18 +218,21 @@ class FaissIndex:
             raise StoreError(f"{self.url}: there is no index {self.path}{part}; check the path.")
         stat = self.path.stat()
         stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        if self._loaded is None or self._loaded[0] != stamp:
-            faiss = require("faiss", extra="faiss")
-            with guarded(self.address, "cannot be read as a faiss index"):
-                index = faiss.read_index(str(self.path), faiss.IO_FLAG_MMAP_IFC)
-                self._loaded = (stamp, index, all_ids(index))
-            self._refuse_repeats(self._loaded[2])
-        return self._loaded[1], self._loaded[2]
+        loaded = self._loaded
+        if loaded is not None and loaded[0] == stamp:
+            return loaded[1], loaded[2]
+        faiss = require("faiss", extra="faiss")
+        with self._lock, guarded(self.address, "cannot be read as a faiss index"):
+            index = faiss.read_index(str(self.path))
+            ids = all_ids(index)
+            self._refuse_repeats(ids)
+            make_reconstructible(index, ids)
+            self._loaded = (stamp, index, ids)
+        return index, ids
 
     def _refuse_repeats(self, ids: IntArray) -> None:
         unique, counts = np.unique(ids, return_counts=True)
         if len(unique) != len(ids):
-            self._loaded = None
             raise StoreError(
                 f"{self.url}: {np.count_nonzero(counts > 1):,} ids are in it more than once (first: "
                 f"{unique[counts > 1][0]}); write an index in which each id comes once."

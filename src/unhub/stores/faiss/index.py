@@ -152,6 +152,27 @@ def all_ids(index: Any) -> IntArray:
     return np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=np.int64)
 
 
+def make_reconstructible(index: Any, ids: IntArray) -> None:
+    """Has inverted lists know where each id is; done once, before threads share the index."""
+    faiss = require("faiss", extra="faiss")
+    core = inner(index)
+    if isinstance(core, faiss.IndexIVF) and core.direct_map.type == faiss.DirectMap.NoMap:
+        mapped = isinstance(faiss.downcast_index(index), faiss.IndexIDMap)
+        rows = mapped or bool((ids == np.arange(len(ids))).all())
+        core.set_direct_map_type(faiss.DirectMap.Array if rows else faiss.DirectMap.Hashtable)
+
+
+def reconstruct_some(index: Any, ids: IntArray, rows: IntArray) -> FloatArray:
+    """The vectors at any places of ``all_ids``."""
+    faiss = require("faiss", extra="faiss")
+    index = faiss.downcast_index(index)
+    mapped = isinstance(index, faiss.IndexIDMap)
+    source = faiss.downcast_index(index.index) if mapped else index
+    by_row = mapped or not isinstance(inner(index), faiss.IndexIVF)
+    keys = np.ascontiguousarray(rows if by_row else ids[rows], dtype=np.int64)
+    return np.asarray(source.reconstruct_batch(keys), dtype=np.float32)
+
+
 def reconstruct(index: Any, ids: IntArray, start: int, stop: int) -> FloatArray:
     """The vectors at these places of ``all_ids``, as exactly as the index keeps them."""
     faiss = require("faiss", extra="faiss")
@@ -164,9 +185,6 @@ def reconstruct(index: Any, ids: IntArray, start: int, stop: int) -> FloatArray:
     if not isinstance(core, faiss.IndexIVF):
         return np.asarray(source.reconstruct_n(start, stop - start), dtype=np.float32)
     keys = np.arange(start, stop, dtype=np.int64) if mapped else ids[start:stop]
-    if core.direct_map.type == faiss.DirectMap.NoMap:
-        rows = mapped or bool((ids == np.arange(len(ids))).all())
-        core.set_direct_map_type(faiss.DirectMap.Array if rows else faiss.DirectMap.Hashtable)
     return np.asarray(source.reconstruct_batch(keys), dtype=np.float32)
 
 
@@ -182,8 +200,8 @@ def search_within(index: Any, ids: IntArray, queries: FloatArray, k: int, allowe
         return found
     rows = np.flatnonzero(np.isin(ids, allowed))
     flat = faiss.IndexFlat(index.d, index.metric_type)
-    for some in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if rows.size else ():
-        flat.add(reconstruct(index, ids, int(some[0]), int(some[-1]) + 1))
+    if rows.size:
+        flat.add(reconstruct_some(index, ids, rows))
     scores, places = flat.search(queries, k)
     return scores, np.where(places >= 0, ids[rows[places]] if rows.size else -1, -1)
 
@@ -207,6 +225,8 @@ def turn(index: Any, factor: float) -> bool:
     """Has searches look at more lists, or keep more candidates; False if the index looks at everything anyway."""
     core = inner(index)
     if hasattr(core, "nprobe"):
+        if core.nprobe >= core.nlist:
+            return False
         core.nprobe = min(core.nlist, math.ceil(core.nprobe * factor))
     elif hasattr(core, "hnsw"):
         core.hnsw.efSearch = math.ceil(core.hnsw.efSearch * factor)
@@ -215,24 +235,25 @@ def turn(index: Any, factor: float) -> bool:
     return True
 
 
-def build(spec: Spec, spools: list[Spool], *, trained: Any = None) -> Any:
-    """An index of that kind with the newest vector of every id."""
-    index = _empty(spec) if trained is None else trained
-    for spool in spools:
-        ids, rows = spool.latest()
-        vectors = spool.vectors()
-        if not index.is_trained:
-            step = max(1, len(rows) // TRAINING)
-            index.train(np.ascontiguousarray(vectors[rows[::step]], dtype=np.float32))
-            if spec.ranges is not None:
-                _keep_ranges(index, spec.ranges)
-        for start in range(0, len(rows), 16 * BLOCK):
-            some = rows[start : start + 16 * BLOCK]
-            index.add_with_ids(np.ascontiguousarray(vectors[some], dtype=np.float32), ids[start : start + 16 * BLOCK])
+def build(spec: Spec, spool: Spool, *, without: IntArray, into: Any = None) -> Any:
+    """An index of that kind with the newest vector of every id that is spooled, but for some."""
+    index = _empty(spec) if into is None else into
+    ids, rows = spool.latest()
+    staying = ~np.isin(ids, without)
+    ids, rows = ids[staying], rows[staying]
+    vectors = spool.vectors()
+    if not index.is_trained:
+        step = max(1, len(rows) // TRAINING)
+        index.train(np.ascontiguousarray(vectors[rows[::step]], dtype=np.float32))
+        if spec.ranges is not None:
+            _keep_ranges(index, spec.ranges)
+    for start in range(0, len(rows), 16 * BLOCK):
+        some = rows[start : start + 16 * BLOCK]
+        index.add_with_ids(np.ascontiguousarray(vectors[some], dtype=np.float32), ids[start : start + 16 * BLOCK])
     return index
 
 
-def removed(index: Any, ids: IntArray, leaving: IntArray, spool: Spool | None, path: Path) -> Any:
+def removed(index: Any, ids: IntArray, leaving: IntArray, spool: Spool | None, path: Path, *, without: IntArray) -> Any:
     """The index of the file without some ids and with what the spool holds; graphs cannot forget, and an IDMap
     around inverted lists mixes its ids up when it does: those are built again."""
     faiss = require("faiss", extra="faiss")
@@ -249,7 +270,7 @@ def removed(index: Any, ids: IntArray, leaving: IntArray, spool: Spool | None, p
         made = faiss.read_index(str(path))
         if leaving.size:
             made.remove_ids(faiss.IDSelectorBatch(leaving))
-    return made if spool is None else build(spec_of(made), [spool], trained=made)
+    return made if spool is None else build(spec_of(made), spool, without=without, into=made)
 
 
 def _without(index: Any, ids: IntArray, leaving: IntArray) -> Any:
