@@ -8,7 +8,7 @@ VENV_BENCH = .venv-bench
 BIN = $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k docs clean
+.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k bench-stores docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -32,6 +32,10 @@ lint: $(VENV)/.ready  ## ruff, mypy in strict mode, import layers
 format: $(VENV)/.ready  ## put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+bench-stores: $(VENV)/.ready  ## corrected beside raw search in every store, exports beside bulk writes, a million vectors
+	$(BIN)/python benchmarks/in_stores.py
+	$(BIN)/python benchmarks/million.py
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -41,3 +41,22 @@ def test_rows_beside_the_product(tmp_path):
     assert row["error"] < 1e-5
     assert row["overlap"] == 1
     assert "x what is beside it" in said
+
+
+def test_corrected_beside_raw_in_a_store(tmp_path):
+    said, written = results("in_stores.py", tmp_path, "--only", "faiss Flat;faiss HNSW32")
+    assert "raw recall" in said
+    assert [(row["store"], row["index"], row["form"]) for row in written["rows"]] == [
+        ("faiss", "Flat", "augment"),
+        ("faiss", "HNSW32", "constant_norm"),
+    ]
+    for row in written["rows"]:
+        assert row["latency_ratio"] > 0
+        assert row["recall"] > row["raw_recall"] - 0.1
+
+
+def test_a_million_or_fewer(tmp_path):
+    said, written = results("million.py", tmp_path, "--only", "faiss")
+    assert "peak" in said
+    assert written["rows"]["faiss"]["written"] == 5000
+    assert written["rows"]["faiss"]["peak_bytes"] > 0

@@ -417,7 +417,8 @@ def test_an_item_put_twice_is_there_once_as_it_was_put_last(opened):
 
 KILLED = """
 import os, signal, sys
-from unhub.stores.lancedb.collection import writer as lancedb_writer, open_store
+from unhub.stores import open_store
+from unhub.stores.lancedb import writer as lancedb_writer
 lancedb_writer._COMMIT = 200 * 64
 store = open_store(sys.argv[1])
 new = store.sibling("copy")
