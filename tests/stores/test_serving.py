@@ -96,6 +96,18 @@ def test_an_export_that_writes_nothing_ranks_as_a_connection_without_one(index, 
         np.testing.assert_allclose(found.scores, np.take_along_axis(exact, _rows(found), 1), atol=1e-5)
 
 
+def test_a_row_that_is_not_full_misses_nothing(index, problem, tmp_path):
+    url, file = index(problem.vectors), tmp_path / "photos.unhub"
+    _fit(url, problem, file)
+    unhub.export(file, url)
+    with unhub.connect(url, file) as retriever:
+        found = retriever.search(problem.queries, 5, filter=[3, 4])
+        assert found.missing == 0
+        assert [sum(each is not None for each in line) for line in found.ids] == [2] * 40
+        with pytest.raises(InputError, match="queries are str"):
+            retriever.search("hello")
+
+
 def test_what_cannot_be_ranked_again_is_refused(index, problem, tmp_path):
     lengths = np.linspace(0.5, 2, 800, dtype=np.float32)[:, None]
     url, file = index(problem.vectors * lengths), tmp_path / "photos.unhub"
@@ -225,7 +237,7 @@ def _interrupted(*_):
 def test_an_item_that_there_is_no_room_for_ends_the_export_with_a_way_on(index, problem, tmp_path):
     url, file = index(problem.vectors, factory="IDMap2,HNSW16"), tmp_path / "photos.unhub"
     _fit(url, problem, file, metric="ip")
-    unhub.export(file, url)
+    unhub.export(file, url, form="constant_norm")
     index(np.concatenate((problem.vectors, 3 * problem.vectors[:1])), factory="IDMap2,HNSW16")
     refreshed = unhub.refresh(file)
     assert (refreshed.new, refreshed.stale) == (("800",), True)

@@ -121,8 +121,8 @@ def as_in_store(reader: Reader, url: str) -> Reader:
     if described.metric == "ip":
         return replace(reader, metric="ip")
     raise InputError(
-        f"targets: {described.url} ranks by Euclidean distance and its vectors are not of unit length, so that no "
-        f"similarity has the same order; {LENGTHEN} instead of its distances."
+        f"targets: {described.url} ranks by Euclidean distance and its vectors are not of unit length, so that no bias "
+        f"can be added to what it ranks by; store unit vectors."
     )
 
 

@@ -105,7 +105,8 @@ def _refresh(
     target = output_path or correction
     if json:
         plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.plain(), "output": target}
-        console.data(plain | {"replaced": replaced})
+        same = not (done.new or done.changed or done.gone) and output_path is None
+        console.data(plain | {"replaced": replaced and not same})
         return
     console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} gone")
     if done.stale:

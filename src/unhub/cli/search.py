@@ -125,6 +125,11 @@ def _through_store(
         vectors = asked[0 : len(asked)]
         fixed = retriever.search(vectors, k, filter=narrowed)
         before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
+        if retriever.form == "rerank":
+            console.complain(
+                "nothing that fits this correction is exported there, so the best by score are ranked again with the "
+                "bias; unhub export finds the rest too."
+            )
     if fixed.missing:
         console.complain(f"{fixed.missing:,} hits are not in the correction and count with a bias of 0.")
     return fixed, before
@@ -135,7 +140,9 @@ def _filter(text: str | None) -> Any:
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        return jsonlib.loads(text)
+        parsed = jsonlib.loads(text)
+        pair = isinstance(parsed, list) and len(parsed) == 2 and isinstance(parsed[0], str)
+        return tuple(parsed) if pair else parsed  # a condition and its values
     except ValueError as error:
         raise InputError(f"filter is not valid JSON: {error}.") from None
 

@@ -26,8 +26,8 @@ from unhub.stores.lengths import unit_rows
 class Retrieved:
     """The best items of each query: ids of the store's own type, corrected scores, and raw scores: (query, k).
 
-    Where a query has fewer than k the rest of its row is None and minus infinity. ``missing`` counts the hits that the
-    correction does not know; their bias is 0.
+    Where a query has fewer than k (within a filter, say) the rest of its row is None and minus infinity. ``missing``
+    counts the hits that the correction does not know; their bias is 0.
     """
 
     ids: AnyArray
@@ -96,7 +96,10 @@ class Retriever:
         await asyncio.to_thread(self.close)
 
     def _asked(self, queries: Any) -> FloatArray:
-        asked = np.asarray(queries, dtype=np.float32)
+        try:
+            asked = np.asarray(queries, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise InputError(f"queries are {type(queries).__name__}; give vectors of numbers, (query, dim).") from None
         asked = asked[None] if asked.ndim == 1 else asked
         if asked.ndim != 2 or not np.isfinite(asked).all():
             raise InputError(
@@ -111,7 +114,8 @@ class Retriever:
             values = [self._seen[each] for each in ids]
         except KeyError:
             for each in ids:
-                self._look_up(each)
+                if each not in self._seen:
+                    self._look_up(each)
             values = [self._seen[each] for each in ids]
         missing = sum(each in self._unknown for each in ids) if self._unknown else 0
         raw = found.scores - np.array(values, dtype=np.float32).reshape(found.scores.shape)

@@ -42,6 +42,8 @@ def sentence(address: Address, doing: str, error: BaseException) -> str:
         advice = "the disk is full there: free some space, then run the same again; what was written is kept"
     elif isinstance(error, ConnectionError | TimeoutError) or any(mark in folded for mark in _GONE):
         advice = "see that the store runs and can be reached, then run the same again"
+    elif "search" in doing:
+        advice = "see that the filter, the name and the rights are as they should be"
     else:
         advice = "see that the address, the name and the rights are as they should be"
     return f"{address} {doing} ({said}); {advice}."

@@ -22,6 +22,10 @@ VECTORS: tuple[Form, ...] = ("augment", "constant_norm")
 ROTATED = re.compile(r"rabitq|opq|itq|binary|turbo|\brq\b|ivf_rq", re.IGNORECASE)
 """indexes that turn the vectors before they quantise, so that the bias must stand out to be seen"""
 
+GRAPH = re.compile(r"hnsw", re.IGNORECASE)
+"""graphs, which find more of the corrected best if neighbours in them are also of like bias"""
+LARGEST_SCALE = 4.0
+
 ONE_RANGE = re.compile(r"int8|scalar", re.IGNORECASE)
 """indexes whose codes share one range over all dimensions, which also cuts off what a query asks for the bias with"""
 
@@ -90,7 +94,7 @@ def make_plan(
 
     ``cosine``: the bias was fitted on cosine similarities, so that vectors count by their direction.
     """
-    chosen = _form(collection, origin, form)
+    chosen = _form(collection, origin, form, cosine)
     made = layout(
         chosen,
         _metric(collection, origin, chosen),
@@ -98,7 +102,7 @@ def make_plan(
         bias,
         longest=1.0 if cosine else longest,
         pad_to=PAD_TO if pad_to is None else _whole(pad_to),
-        scale=_scale(origin, bias) if scale is None else _positive(scale),
+        scale=_scale(origin, bias, chosen) if scale is None else _positive(scale),
         unit=cosine,
     )
     tag = _tag(bias, made)
@@ -125,7 +129,7 @@ def corrected_place(collection: Collection, name: str, made: Layout) -> Correcte
     return collection.corrected(name, made)
 
 
-def _form(collection: Collection, origin: Description, wanted: Form | None) -> Form:
+def _form(collection: Collection, origin: Description, wanted: Form | None, cosine: bool) -> Form:
     able = collection.abilities.forms
     if wanted is not None:
         if wanted not in able:
@@ -133,8 +137,9 @@ def _form(collection: Collection, origin: Description, wanted: Form | None) -> F
         return wanted
     if "column" in able and origin.exact:
         return "column"  # every row is looked at anyway
-    if able[0] == "augment" and not (origin.exact and "ip" in collection.abilities.metrics):
-        return "constant_norm"  # graphs and lists of vectors of one length miss less; other metrics need it anyway
+    plain = "ip" in collection.abilities.metrics and (origin.exact or not cosine)
+    if able[0] == "augment" and not plain:  # graphs and lists of unit vectors miss less with it; other metrics need it
+        return "constant_norm"
     return able[0]
 
 
@@ -153,13 +158,15 @@ def _metric(collection: Collection, origin: Description, form: Form) -> Metric:
     return origin.metric
 
 
-def _scale(origin: Description, bias: FloatArray) -> float:
+def _scale(origin: Description, bias: FloatArray, form: Form) -> float:
     """How much larger the bias is written: 1 unless a quantiser would round it away."""
     spread = float(np.std(bias, dtype=np.float64)) if bias.size else 0.0
     if not spread:
         return 1.0
     if ROTATED.search(origin.index):
         return 1 / math.sqrt(spread)
+    if form == "constant_norm" and GRAPH.search(origin.index):
+        return min(LARGEST_SCALE, max(1.0, 1 / math.sqrt(spread)))
     if ONE_RANGE.search(origin.index):
         largest = float(np.abs(np.asarray(bias, dtype=np.float64) - np.mean(bias, dtype=np.float64)).max())
         return min(2.0, max(1.0, 1 / math.sqrt(largest)))
