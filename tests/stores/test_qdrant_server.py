@@ -73,7 +73,7 @@ def test_to_open_connects_to_nothing():
 @pytest.mark.parametrize("options", ["", "&prefer_grpc=true&grpc_port={port}"])
 def test_a_server_that_is_not_there_gets_one_sentence(options):
     port = free_port()
-    address = f"qdrant://127.0.0.1:{port}/photos?https=false&timeout=2{options.format(port=port)}"
+    address = str(parse(f"qdrant://127.0.0.1:{port}/photos?https=false&timeout=2{options.format(port=port)}"))
     store = open_store(f"{address}&api_key={QUOTED}")
     assert store.url == address
     for act in (store.describe, store.exists, lambda: list(store.scan()), store.finish, store.drop):

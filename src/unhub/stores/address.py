@@ -103,7 +103,7 @@ def parse(url: str) -> Address:
 
     >>> address = parse("pgvector://me:secret@localhost/shop?table=items&column=embedding")
     >>> str(address)
-    'pgvector://me@localhost/shop?table=items&column=embedding'
+    'pgvector://me@localhost/shop?column=embedding&table=items'
     >>> address.password, parse("faiss://photos.faiss").file
     ('secret', 'photos.faiss')
     """
