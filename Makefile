@@ -36,6 +36,7 @@ format: $(VENV)/.ready  ## put the code in order
 bench-stores: $(VENV)/.ready  ## corrected beside raw search in every store, exports beside bulk writes, a million vectors
 	$(BIN)/python benchmarks/in_stores.py
 	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/forms.py
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

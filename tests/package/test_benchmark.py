@@ -60,3 +60,11 @@ def test_a_million_or_fewer(tmp_path):
     assert "peak" in said
     assert written["rows"]["faiss"]["written"] == 5000
     assert written["rows"]["faiss"]["peak_bytes"] > 0
+
+
+def test_forms_and_scales(tmp_path):
+    said, written = results("forms.py", tmp_path)
+    assert "constant_norm" in said
+    assert all(0 <= row["recall"] <= 1 for row in written["rows"])
+    found = list(written["reranking"].values())
+    assert found == sorted(found)

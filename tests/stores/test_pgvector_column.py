@@ -88,7 +88,8 @@ def test_the_index_over_vector_and_bias_is_what_answers(postgres, items, problem
     corrected = problem.inner() + problem.bias
     rows = np.vectorize(lambda each: problem.row[str(each)])(found.ids)
     np.testing.assert_allclose(found.scores, np.take_along_axis(corrected, rows, 1), atol=1e-5)
-    assert recall(found, problem, corrected) > 0.7  # the lists of an IVFFlat begin at random vectors
+    raw = recall(store.search(problem.queries, 10), problem, problem.similarities(metric))
+    assert recall(found, problem, corrected) > raw - 0.15  # the lists of an IVFFlat begin at random vectors
     exactly = made.search(problem.queries, 10, exact=True)
     identical(exactly.ids, problem.ids, corrected, 10, 1e-5)
 
@@ -272,7 +273,8 @@ def test_a_table_in_parts_is_corrected_as_one(postgres, problem):
     corrected = problem.inner() + problem.bias
     found = made.search(problem.queries, 10)
     rows = np.vectorize(lambda each: problem.row[str(each)])(found.ids)
-    assert recall(found, problem, corrected) > 0.7  # the lists of an IVFFlat begin at random vectors
+    raw = recall(store.search(problem.queries, 10), problem, problem.similarities(metric))
+    assert recall(found, problem, corrected) > raw - 0.15  # the lists of an IVFFlat begin at random vectors
     assert sorted(each for some in made.ids() for each in some) == sorted(problem.ids)
     made.drop()
     assert store.describe().count == 2000

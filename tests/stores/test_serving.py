@@ -166,8 +166,11 @@ def test_reranking_of_an_exact_index_is_judged_by_what_it_finds(index, tmp_path)
     url, file = index(problem.vectors), tmp_path / "photos.unhub"
     _fit(url, problem, file)
     done = unhub.export(file, url, form="rerank")
-    assert done.record.state == "serving"
-    assert done.tested.recall > 0.9
+    assert done.tested.identical < done.tested.probes  # what is not among the 200 fetched cannot be found
+    assert (done.tested.recall >= 0.98) is done.tested.passed is (done.record.state == "serving")
+    few, other = index(problem.vectors[:300], name="few"), tmp_path / "few.unhub"
+    _fit(few, problem, other)
+    assert unhub.export(other, few, form="rerank").record.state == "serving"
 
 
 def test_looking_at_more_does_not_grow_with_every_export(index, problem, tmp_path):

@@ -271,21 +271,16 @@ def _write(
 def _tested(exact: ExactTop, collection: Collection, place: Corrected, plan: Plan, before: Export | None) -> Tested:
     """The self-test; an approximate index that misses more than the raw one is told to look at more, where it can."""
     origin = plan.origin
-    fetched = plan.form in ("rerank", "payload")
-    every = origin.exact and not fetched
+    every = origin.exact and plan.form not in ("rerank", "payload")
     raw = collection.search(exact.probes, K)
     effort = 1.0 if before is None else float(before.tested.get("effort", 1.0))
-    tested = replace(
-        exact.compare(place.search(exact.probes, K), raw, origin, every=every, fetched=fetched), effort=effort
-    )
+    tested = replace(exact.compare(place.search(exact.probes, K), raw, origin, every=every), effort=effort)
     turned = False
     while not every and tested.recall < tested.raw_recall - CLOSE_ENOUGH and effort * STEP <= MOST_EFFORT:
         if not (isinstance(place, Tunable) and place.harder(STEP)):
             break
         effort, turned = effort * STEP, True
-        tested = replace(
-            exact.compare(place.search(exact.probes, K), raw, origin, every=every, fetched=fetched), effort=effort
-        )
+        tested = replace(exact.compare(place.search(exact.probes, K), raw, origin, every=every), effort=effort)
     if turned:
         place.finish()
     return tested

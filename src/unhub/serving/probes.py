@@ -23,8 +23,6 @@ COARSE = 4e-3
 """the same where a store keeps its vectors in 16 bits"""
 LOSS = 0.02
 """an approximate index may miss twice what the raw one misses, and this much more, which chance could make of it"""
-FETCHED_LOSS = 0.2
-"""the same where more is fetched by score and ranked again: nothing was written, and the recall is told"""
 HALF = 0.5
 """and it has to find at least this share of what the raw one finds, however little that is"""
 CODED_LOSS = 0.05
@@ -76,20 +74,17 @@ class ExactTop:
         self._raw.take(ids, scores)
         self._corrected.take(ids, scores + bias)
 
-    def compare(
-        self, corrected: Found, raw: Found, described: Description, *, every: bool, fetched: bool = False
-    ) -> Tested:
+    def compare(self, corrected: Found, raw: Found, described: Description, *, every: bool) -> Tested:
         """The self-test's result for what the store found, corrected and raw.
 
-        ``every``: whether the corrected place looks at every item, so that lists must be the same. ``fetched``: whether
-        it ranks again what was fetched by score, and so cannot find what was not.
+        ``every``: whether the corrected place looks at every item, so that lists must be the same.
         """
         close = (TOLERANCE if described.dtype == "float32" else COARSE) * max(1.0, self._corrected.largest())
         same, tied = self._corrected.lists(corrected, close)
         recall, raw_recall = self._corrected.recall(corrected), self._raw.recall(raw)
         error = self._corrected.score_error(corrected)
         right = error <= close or described.coded  # there the bias is rounded to a few bits too, and so are scores
-        loss = FETCHED_LOSS if fetched else CODED_LOSS if described.coded else LOSS
+        loss = CODED_LOSS if described.coded else LOSS
         enough = max(1 - 2 * (1 - raw_recall) - loss, HALF * raw_recall)
         found = same + tied == len(self.probes) if every else recall >= enough
         return Tested(len(self.probes), K, every, same, tied, recall, raw_recall, error, bool(found and right))

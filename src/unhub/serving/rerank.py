@@ -16,7 +16,7 @@ from unhub.stores import Block, Collection, Found, Metric
 from unhub.stores.protocol import BLOCK
 
 FETCH = 200
-"""how many are fetched for ten: there a recall of .999 was measured, .996 with 100 and .98 with 50"""
+"""how many are fetched for ten; what that finds depends on how strong the hubs are (``benchmarks/forms.py``)"""
 
 
 @dataclass(frozen=True)

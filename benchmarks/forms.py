@@ -1,0 +1,111 @@
+"""What forms, scales, padding and fetching do to faiss indexes: the figures behind the plan of an export.
+
+    python benchmarks/forms.py            # 20,000 x 128
+    python benchmarks/forms.py --small
+
+Recall@10 of each form and scale in a graph and in inverted lists, with the distances that a query computes; recall of
+reranking by how many are fetched; and a query of 8-bit codes by the width of the vectors, beside the raw width.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from in_stores import K, _best, gallery, recall
+from measuring import best_of
+from running import versions, write_json
+
+import unhub
+from unhub.stores import layout
+
+SCALES = (0.5, 1.0, 2.0, 3.0, 4.0)
+FETCHED = (10, 50, 100, 200, 500)
+
+
+def approximate(kind: str, vectors: np.ndarray, queries: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
+    """Recall@10 of a faiss index of that kind, and the distances that it computed for a query."""
+    import faiss
+
+    index = faiss.index_factory(vectors.shape[1], kind, faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+    if kind.startswith("HNSW"):
+        index.hnsw.efSearch, counted = 64, faiss.cvar.hnsw_stats
+    else:
+        index.nprobe, counted = 16, faiss.cvar.indexIVF_stats
+    counted.reset()
+    found = index.search(queries, K)[1]
+    return recall(found, wanted), counted.ndis / len(queries)
+
+
+def forms(kind: str, vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> list[dict[str, object]]:
+    """A row for the raw index, and one for each form and scale."""
+    scores = queries @ vectors.T
+    rows: list[dict[str, object]] = []
+
+    def row(form: str, scale: float, found: tuple[float, float]) -> None:
+        rows.append({"index": kind, "form": form, "scale": scale, "recall": found[0], "distances": found[1]})
+        print(f"{kind:12}{form:>16}{scale:7.1f}{found[0]:9.4f}{found[1]:9.0f}", flush=True)
+
+    row("raw", 1.0, approximate(kind, vectors, queries, _best(scores)))
+    for form in ("augment", "constant_norm"):
+        for scale in SCALES:
+            made = layout(form, "ip", vectors.shape[1], bias, scale=scale)  # type: ignore[arg-type]
+            found = approximate(kind, made.targets(vectors, bias), made.queries(queries), _best(scores + bias))
+            row(form, scale, found)
+    return rows
+
+
+def reranking(vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> dict[int, float]:
+    """Recall@10 by how many are fetched by score and ranked again."""
+    scores = queries @ vectors.T
+    order = np.argsort(-scores, axis=1, kind="stable")
+    found = {}
+    for fetched in FETCHED:
+        few = order[:, :fetched]
+        again = np.argsort(-np.take_along_axis(scores + bias, few, 1), axis=1, kind="stable")[:, :K]
+        found[fetched] = recall(np.take_along_axis(few, again, 1), _best(scores + bias))
+        print(f"fetch {fetched:5}{found[fetched]:9.4f}", flush=True)
+    return found
+
+
+def widths(vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> dict[int, float]:
+    """Seconds of a query of 8-bit codes at the raw width, one more, and padded to eight, over the raw ones."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    dim = vectors.shape[1]
+    seconds = {}
+    for pad_to in (0, 1, 8):
+        made = layout("augment", "ip", dim, bias, pad_to=max(1, pad_to))
+        rows, asked = (vectors, queries) if not pad_to else (made.targets(vectors, bias), made.queries(queries))
+        index = faiss.index_factory(rows.shape[1], "SQ8", faiss.METRIC_INNER_PRODUCT)
+        index.train(rows)
+        index.add(rows)
+        seconds[rows.shape[1]] = best_of(5, lambda index=index, asked=asked: index.search(asked[:50], K))
+    for width, each in seconds.items():
+        print(f"SQ8 at {width:4} numbers: {each / seconds[dim]:.2f} of the raw time", flush=True)
+    return {width: each / seconds[dim] for width, each in seconds.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="2,000 x 32, to see that it works")
+    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/forms.json"))
+    options = parser.parse_args()
+    count, dim = (2000, 32) if options.small else (20_000, 128)
+    vectors, asked = gallery(count, dim, 5500)
+    bank, queries = asked[:5000], asked[5000:]
+    bias = unhub.fit("sn", targets=vectors, query_bank=bank, tau="auto").bias
+    print(f"{count:,} x {dim}, bias {bias.min():+.2f} to {bias.max():+.2f}, spread {bias.std():.3f}\n")
+    print(f"{'index':12}{'form':>16}{'scale':>7}{'recall':>9}{'looks at':>9}")
+    kinds = ("HNSW16", "HNSW32", f"IVF{128 if count > 5000 else 16},Flat")
+    rows = [row for kind in kinds for row in forms(kind, vectors, bias, queries)]
+    fetched, coded = reranking(vectors, bias, queries), widths(vectors, bias, queries)
+    write_json(options.output, {"rows": rows, "reranking": fetched, "sq8_widths": coded, "versions": versions()})
+
+
+if __name__ == "__main__":
+    main()
