@@ -1,6 +1,7 @@
 """What forms, scales, padding and fetching do to faiss indexes: the figures behind the plan of an export.
 
-    python benchmarks/forms.py            # 20,000 x 128
+    python benchmarks/forms.py                 # 20,000 x 128
+    python benchmarks/forms.py --hubs strong   # a gallery that a few hubs rule
     python benchmarks/forms.py --small
 
 Recall@10 of each form and scale in a graph and in inverted lists, with the distances that a query computes; recall of
@@ -13,7 +14,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from in_stores import K, _best, gallery, recall
+from in_stores import ASKED, HUBS, K, _best, gallery, recall
 from measuring import best_of
 from running import versions, write_json
 
@@ -92,12 +93,13 @@ def widths(vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> dict[i
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hubs", choices=sorted(HUBS), default="usual", help="how much hubs rule the gallery")
     parser.add_argument("--small", action="store_true", help="2,000 x 32, to see that it works")
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/forms.json"))
     options = parser.parse_args()
     count, dim = (2000, 32) if options.small else (20_000, 128)
-    vectors, asked = gallery(count, dim, 5500)
-    bank, queries = asked[:5000], asked[5000:]
+    vectors, asked = gallery(count, dim, count + ASKED, options.hubs)
+    bank, queries = asked[ASKED:], asked[:ASKED]
     bias = unhub.fit("sn", targets=vectors, query_bank=bank, tau="auto").bias
     print(f"{count:,} x {dim}, bias {bias.min():+.2f} to {bias.max():+.2f}, spread {bias.std():.3f}\n")
     print(f"{'index':12}{'form':>16}{'scale':>7}{'recall':>9}{'looks at':>9}")

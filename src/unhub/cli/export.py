@@ -35,7 +35,11 @@ def command(
     ] = None,
     pad_to: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Pad vectors to a multiple of this; 8 if not given.", show_default=False),
+        typer.Option(
+            metavar="N",
+            help="Pad vectors to a multiple of this; 8 for codes and 1 for floats if not given.",
+            show_default=False,
+        ),
     ] = None,
     scale: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="Write the bias this much larger.", show_default=False)

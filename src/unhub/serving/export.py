@@ -25,9 +25,9 @@ from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Tunable
 
 OWN_ALIAS = "{}_corrected"
-CLOSE_ENOUGH = 0.005
+CLOSE_ENOUGH = 0.002
 """the recall that a corrected index may lose to the raw one before it is told to look at more"""
-STEP, MOST_EFFORT = 1.2, 3.0
+STEP, MOST_EFFORT = 1.1, 3.0
 """how much more each time, and when to stop"""
 
 
@@ -103,7 +103,9 @@ def export(
                 journal.note(record)
             written, found = _write(collection, place, biases, plan, allow_missing, batch, progress)
             tested = _tested(exact, collection, place, plan, before)
-        record = replace(record, tested=tested.plain(), state="serving" if tested.passed else "refused")
+            said = isinstance(place, Tunable) and not place.keeps_effort
+        made = replace(record.layout, effort=tested.effort) if said else record.layout
+        record = replace(record, layout=made, tested=tested.plain(), state="serving" if tested.passed else "refused")
         _switch(collection, record)
         noted = noting(known, record)
         if journal is not None and isinstance(correction, str | os.PathLike):

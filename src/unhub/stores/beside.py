@@ -49,6 +49,11 @@ class NewCollection:
         found = self.place.search(asked, k, filter=filter, exact=exact)
         return Found(found.ids, self.layout.scores(found.scores, asked))
 
+    @property
+    def keeps_effort(self) -> bool:
+        """Whether the store itself keeps how hard a search looks."""
+        return isinstance(self.place, Tunable) and self.place.keeps_effort
+
     def harder(self, factor: float) -> bool:
         """Has searches look at more, where the store can."""
         return isinstance(self.place, Tunable) and self.place.harder(factor)

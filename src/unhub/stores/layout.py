@@ -5,12 +5,14 @@ constant_norm  [t; c bias; sqrt(M^2 - |t|^2 - c^2 bias^2); 0 ...] with [q; 1/c; 
                M, so that cosine and Euclidean distance rank by t.q + bias too. Without it they are silently wrong.
                Under inner product it is right as well, and approximate indexes miss less than with plain augmentation.
 
-The bias is centred on the way in and the middle added again on the way out. Zeros pad to a multiple of eight numbers:
-vector instructions and sub-quantisers stumble over a dimension of one more.
+The bias is centred on the way in and the middle added again on the way out. Zeros pad what becomes codes to a multiple
+of eight numbers: instructions and sub-quantisers stumble over a dimension of one more. Where each number is kept in a
+few bits, the padding holds the bias again, every copy a part of a step off: their mean is finer than one code can be.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,6 +24,10 @@ from unhub.stores.lengths import unit_rows
 from unhub.stores.protocol import Corrected, Form, Metric
 
 PAD_TO = 8
+CODES = 255
+"""steps between the lowest and the highest bias, where each number is kept in eight bits"""
+SOMEWHERE = 61.8034
+"""a number whose multiples fall anywhere between whole ones"""
 CENTRED = 1e-4
 """a bias whose mean is this small beside its largest is centred already"""
 SLACK = 1.05
@@ -44,20 +50,21 @@ class Layout:
     middle: float = 0.0
     """taken from every bias before it is written"""
     radius: float = 0.0
-    """M, the length of every written vector of the constant-norm form"""
+    """M, the length of every vector of the constant-norm form, and of those that an expression makes"""
     unit: bool = False
     """whether raw vectors are scaled to unit length on the way"""
-
-    @property
-    def extra(self) -> int:
-        """Numbers behind the raw vector that mean something; the rest is padding."""
-        return 2 if self.form == "constant_norm" else 1
+    copies: int = 1
+    """in how many numbers the bias is written, of which a query asks for the mean"""
+    step: float = 0.0
+    """of a code, about: how far apart the copies of a bias are spread"""
+    effort: float = 1.0
+    """how many times as much as a raw search a corrected one looks at, where that is said with every search"""
 
     def targets(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
         """(item, width) float32: what is written for raw vectors (item, dim) with their bias (item,)."""
         made = self._written(vectors, bias)
         if self.form == "constant_norm":
-            made[:, self.dim + 1] = self._filler(made[:, : self.dim + 1])
+            made[:, self.dim + 1] = self._filler(made)
         return made
 
     def has_room(self, vectors: FloatArray, bias: FloatArray) -> bool:
@@ -65,14 +72,14 @@ class Layout:
         if self.form != "constant_norm":
             return True
         written = self._written(vectors, bias)
-        return bool((np.square(written[:, : self.dim + 1].astype(np.float64)).sum(axis=1) <= self.radius**2).all())
+        return bool((np.square(written.astype(np.float64)).sum(axis=1) <= self.radius**2).all())
 
     def queries(self, queries: FloatArray) -> FloatArray:
         """(query, width) float32: what is asked for raw queries (query, dim)."""
         raw = self._raw(queries)
         made = np.zeros((len(raw), self.width), dtype=np.float32)
         made[:, : self.dim] = raw
-        made[:, self.dim] = 1 / self.scale
+        made[:, self._biases] = 1 / (self.scale * self.copies)
         return made
 
     def scores(self, similarities: FloatArray, asked: FloatArray) -> FloatArray:
@@ -99,8 +106,29 @@ class Layout:
         raw = self._raw(vectors)
         made = np.zeros((len(raw), self.width), dtype=np.float32)
         made[:, : self.dim] = raw
-        made[:, self.dim] = (np.asarray(bias, dtype=np.float64) - self.middle) * self.scale
+        scaled = (np.asarray(bias, dtype=np.float64) - self.middle) * self.scale
+        made[:, self._biases] = scaled[:, None] + self._offsets(scaled)
         return made
+
+    @property
+    def _biases(self) -> list[int]:
+        """Where the bias is: behind the vector, and all copies but the first behind the filler."""
+        behind = self.dim + (2 if self.form == "constant_norm" else 1)
+        return [self.dim, *range(behind, behind + self.copies - 1)]
+
+    def _offsets(self, scaled: FloatArray) -> FloatArray:
+        """(item, copy): steps of a code, evenly over one, begun anywhere (but always there for the same bias); mean 0.
+
+        >>> made = Layout("augment", "ip", 2, 6, copies=4, step=1.0)
+        >>> np.round(np.sort(made._offsets(np.array([0.3]))), 3)
+        array([[-0.375, -0.125,  0.125,  0.375]])
+        """
+        if self.copies == 1:
+            return np.zeros((len(scaled), 1))
+        begun = np.abs(scaled) / self.step * SOMEWHERE
+        off = (begun[:, None] + np.arange(self.copies) / self.copies) % 1
+        spread: FloatArray = (off - off.mean(axis=1, keepdims=True)) * self.step
+        return spread
 
     def _raw(self, vectors: FloatArray) -> FloatArray:
         raw = np.asarray(vectors, dtype=np.float32)
@@ -140,15 +168,20 @@ def layout(
     pad_to: int = PAD_TO,
     scale: float = 1.0,
     unit: bool = False,
+    coded: bool = False,
 ) -> Layout:
-    """The layout for targets no longer than ``longest`` with these biases."""
+    """The layout for targets no longer than ``longest`` with these biases; ``coded``: each is kept in a few bits."""
     middle = float(np.mean(bias, dtype=np.float64)) if bias.size else 0.0
     if abs(middle) <= CENTRED * float(np.abs(bias).max(initial=0.0)):
         middle = 0.0
-    largest = float(np.abs(np.asarray(bias, dtype=np.float64) - middle).max(initial=0.0)) * scale
-    radius = SLACK * float(np.hypot(longest, largest)) if form == "constant_norm" else 0.0
-    extra = 2 if form == "constant_norm" else 1
-    return Layout(form, metric, dim, padded(dim + extra, pad_to), scale, middle, radius, unit)
+    scaled = (np.asarray(bias, dtype=np.float64) - middle) * scale
+    largest = float(np.abs(scaled).max(initial=0.0))
+    filled = form in ("constant_norm", "expression")
+    width = padded(dim + 1 + filled, pad_to)
+    step = float(np.ptp(scaled)) / CODES if coded and bias.size else 0.0
+    copies = width - dim - filled if step else 1
+    radius = SLACK * float(np.hypot(longest, largest * math.sqrt(copies))) if filled else 0.0
+    return Layout(form, metric, dim, width, scale, middle, radius, unit, copies, step if copies > 1 else 0.0)
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.beside import NewCollection
 from unhub.stores.layout import PAD_TO, Layout, OwnForms, layout
-from unhub.stores.protocol import Collection, Corrected, Description, Form, Metric
+from unhub.stores.protocol import Collection, Corrected, Description, Form, Metric, Tunable
 
 VECTORS: tuple[Form, ...] = ("augment", "constant_norm")
 """forms that write vectors anew; the others write one number per item, or nothing"""
@@ -28,6 +28,11 @@ LARGEST_SCALE = 4.0
 
 ONE_RANGE = re.compile(r"int8|scalar", re.IGNORECASE)
 """indexes whose codes share one range over all dimensions, which also cuts off what a query asks for the bias with"""
+
+CODED = re.compile(r"pq|sq|rq|rabitq|itq|lsh|int8|scalar|binary|turbo", re.IGNORECASE)
+"""indexes of codes, which stumble over a dimension that is no multiple of eight"""
+EACH_CODED = re.compile(r"(^|,)SQ[468]")
+"""indexes that keep each number in a few bits, over a range of its own"""
 
 WORDS: dict[Form, str] = {
     "augment": "vectors with the bias as one more number, ranked by inner product",
@@ -101,9 +106,10 @@ def make_plan(
         origin.dim,
         bias,
         longest=1.0 if cosine else longest,
-        pad_to=PAD_TO if pad_to is None else _whole(pad_to),
+        pad_to=_pad_to(collection, origin) if pad_to is None else _whole(pad_to),
         scale=_scale(origin, bias, chosen) if scale is None else _positive(scale),
         unit=cosine,
+        coded=bool(EACH_CODED.search(origin.index)) and chosen in VECTORS,
     )
     tag = _tag(bias, made)
     numbers = origin.count * (made.width if chosen in VECTORS else 0 if chosen == "rerank" else 1)
@@ -122,11 +128,16 @@ def make_plan(
 
 def corrected_place(collection: Collection, name: str, made: Layout) -> Corrected:
     """The corrected place of that name beside a collection; it need not exist."""
+    place: Corrected
     if made.form in VECTORS:
-        return NewCollection(collection, collection.sibling(name), made)
-    if not isinstance(collection, OwnForms):
+        place = NewCollection(collection, collection.sibling(name), made)
+    elif isinstance(collection, OwnForms):
+        place = collection.corrected(name, made)
+    else:
         raise InputError(f"{collection.url} cannot serve the form {made.form!r}.")
-    return collection.corrected(name, made)
+    if made.effort != 1 and isinstance(place, Tunable):
+        place.harder(made.effort)
+    return place
 
 
 def _form(collection: Collection, origin: Description, wanted: Form | None, cosine: bool) -> Form:
@@ -158,6 +169,11 @@ def _metric(collection: Collection, origin: Description, form: Form) -> Metric:
     return origin.metric
 
 
+def _pad_to(collection: Collection, origin: Description) -> int:
+    """Codes are padded to a multiple of eight numbers; floats as the store likes it."""
+    return PAD_TO if origin.coded or CODED.search(origin.index) else collection.abilities.pad_to
+
+
 def _scale(origin: Description, bias: FloatArray, form: Form) -> float:
     """How much larger the bias is written: 1 unless a quantiser would round it away."""
     spread = float(np.std(bias, dtype=np.float64)) if bias.size else 0.0
@@ -165,7 +181,7 @@ def _scale(origin: Description, bias: FloatArray, form: Form) -> float:
         return 1.0
     if ROTATED.search(origin.index):
         return 1 / math.sqrt(spread)
-    if form == "constant_norm" and GRAPH.search(origin.index):
+    if form in ("constant_norm", "expression") and GRAPH.search(origin.index):
         return min(LARGEST_SCALE, max(1.0, 1 / math.sqrt(spread)))
     if ONE_RANGE.search(origin.index):
         largest = float(np.abs(np.asarray(bias, dtype=np.float64) - np.mean(bias, dtype=np.float64)).max())

@@ -38,6 +38,8 @@ class Abilities:
     """whether single items can be taken out"""
     items_per_second: float = 20_000
     """about how many items of 128 numbers an export reads and writes, as measured on two cores"""
+    pad_to: int = 1
+    """floats are written in a multiple of this many; most stores are as fast at any, and every number takes its time"""
     snapshot: bool = False
     """whether a scan sees the collection as it was at one moment, whoever writes meanwhile"""
 
@@ -161,8 +163,12 @@ class Collection(Protocol):
 class Tunable(Protocol):
     """An approximate index whose searches can be told to look at more."""
 
+    @property
+    def keeps_effort(self) -> bool:
+        """Whether the store itself keeps it, for whoever searches there; else it is said with every search."""
+
     def harder(self, factor: float) -> bool:
-        """Has searches look at this many times as much, kept by ``finish``; False if there is nothing to turn."""
+        """Has searches look at this many times as much; ``finish`` keeps it. False if there is nothing to turn."""
 
 
 class Corrected(Protocol):

@@ -119,7 +119,7 @@ class ChromaCollection:
         return ChromaCollection(self.handle.beside(name))
 
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
-        """Makes it with the graph's parameters and the metadata of ``like``; all keys of items are indexed."""
+        """Makes it with the graph (a little wider) and the metadata of ``like``; all keys of items are indexed."""
         if self.exists():
             return
         same = cast(ChromaCollection, like).handle.ask("cannot be described", items.made_like, dim, metric)

@@ -20,6 +20,8 @@ WRITTEN, ASKED = 16 / 3, 24.0
 _REST = ["metadatas", "documents", "uris"]
 """what ``Block.rest`` has of each item, in this order"""
 _LOOKED_AT = 256
+WIDER = 1.3
+"""how many times the candidates of the raw graph a search of corrected vectors keeps, to miss no more"""
 
 
 def fitting(dim: int, size: float) -> int:
@@ -43,8 +45,13 @@ def graph(chroma: Any) -> tuple[str, dict[str, Any]]:
 
 
 def made_like(chroma: Any, dim: int, metric: Metric) -> dict[str, Any]:
-    """Configuration and metadata of a new collection with the same kind of graph."""
+    """Configuration and metadata of a new collection with the same kind of graph, searched a little more widely.
+
+    A running Chroma does not take a new ef_search for a graph that it has opened, so that it cannot be found by trial.
+    """
     kind, parameters = graph(chroma)
+    if parameters.get("ef_search"):
+        parameters = {**parameters, "ef_search": round(WIDER * parameters["ef_search"])}
     # Parameters of the graph that were said in the old way, as metadata, would contradict the new space.
     kept = {key: value for key, value in (chroma.metadata or {}).items() if not key.startswith("hnsw:")}
     return {"configuration": {kind: {**parameters, "space": metric}}, "metadata": {**kept, DIM: dim}}

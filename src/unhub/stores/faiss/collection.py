@@ -53,6 +53,7 @@ class FaissIndex:
     """One index file; ``?index=`` names a factory string for corrected copies, if the index does not tell its own."""
 
     kind = "faiss"
+    keeps_effort = True
     abilities = Abilities(("augment", "constant_norm", "rerank"), metrics=("ip", "l2"), exact=False, snapshot=True)
 
     def __init__(self, address: Address) -> None:

@@ -18,6 +18,7 @@ from unhub.stores.lancedb.database import Database, beside, said
 from unhub.stores.lancedb.rows import batches, blocks
 from unhub.stores.lancedb.search import Facts, best, facts
 from unhub.stores.lancedb.writer import Writer
+from unhub.stores.layout import PAD_TO
 from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
 
@@ -36,7 +37,13 @@ class Table:
     """One table of a LanceDB database."""
 
     kind: ClassVar[str] = "lancedb"
-    abilities = Abilities(forms=("augment", "constant_norm", "rerank"), items_per_second=50_000, snapshot=True)
+    keeps_effort: ClassVar[bool] = False
+    abilities = Abilities(
+        forms=("augment", "constant_norm", "rerank"),
+        items_per_second=50_000,
+        pad_to=PAD_TO,  # product quantisation, which most of its indexes come to, wants it
+        snapshot=True,
+    )
 
     def __init__(self, address: Address, database: Database) -> None:
         self._address = address
@@ -44,6 +51,7 @@ class Table:
         self._opened: Any = None
         self._facts: Facts | None = None
         self._writer: Writer | None = None
+        self._effort = 1.0
 
     @property
     def url(self) -> str:
@@ -96,7 +104,16 @@ class Table:
         with said(self._address, "cannot be searched"):
             table = self._table()
             self._facts = self._facts or facts(table, self._address)
-            return best(table, self._facts, self._address, queries, k, filter, exact)
+            return best(table, self._facts, self._address, queries, k, filter, exact, self._effort)
+
+    def harder(self, factor: float) -> bool:
+        """Has searches with an index look at more: larger nprobes, ef and refine_factor."""
+        with said(self._address, "cannot be searched"):
+            self._facts = self._facts or facts(self._table(), self._address)
+        if self._facts.built is None:
+            return False
+        self._effort *= factor
+        return True
 
     def derived(self, tag: str) -> str:
         """The name of a table made beside this one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
@@ -15,6 +16,8 @@ from unhub.stores.lancedb.columns import Columns, columns
 from unhub.stores.lancedb.index import DISTANCES, VectorIndex, from_metadata, vector_index
 from unhub.stores.protocol import Found, Metric
 
+PROBES, WIDTH = 20, 1.5
+"""parts that LanceDB looks into, and how wide it walks a graph for each result, where a search does not say"""
 _TOGETHER = 256
 """queries that are asked for at once: LanceDB reads the table once for all of them"""
 
@@ -39,8 +42,10 @@ def facts(table: Any, address: Address) -> Facts:
     return Facts(its, built.metric if built else given or noted or "l2", built)
 
 
-def best(table: Any, known: Facts, address: Address, queries: FloatArray, k: int, where: Any, exact: bool) -> Found:
-    """The k most similar rows of each query (query, dim)."""
+def best(
+    table: Any, known: Facts, address: Address, queries: FloatArray, k: int, where: Any, exact: bool, effort: float
+) -> Found:
+    """The k most similar rows of each query (query, dim), looking at ``effort`` times as much as the address says."""
     its = known.columns
     asked = np.ascontiguousarray(queries, dtype=np.float32)
     if asked.ndim != 2 or asked.shape[1] != its.dim:
@@ -58,23 +63,26 @@ def best(table: Any, known: Facts, address: Address, queries: FloatArray, k: int
         query = query.distance_type(DISTANCES[known.metric]).limit(k).select([its.id.name, "_distance"])
         if where is not None:
             query = query.where(where, prefilter=True)
-        got = _tuned(query, address, known.built, exact).to_arrow(timeout=timeout)
+        got = _tuned(query, address, known.built, k, exact, effort).to_arrow(timeout=timeout)
         rows, ranks, order = _places(got)
         ids[start + rows, ranks] = np.array(its.own(got), dtype=object)[order]
         scores[start + rows, ranks] = _similarities(got.column("_distance").to_numpy()[order], known.metric)
     return Found(ids, scores)
 
 
-def _tuned(query: Any, address: Address, built: VectorIndex | None, exact: bool) -> Any:
+def _tuned(query: Any, address: Address, built: VectorIndex | None, k: int, exact: bool, effort: float) -> Any:
     if exact:
         return query.bypass_vector_index()
     if built is None:
         return query
-    for option in ("nprobes", "ef"):
-        if option in address.options:
-            query = getattr(query, option)(int(address.number(option, 0)))
     # Distances of quantised vectors are far from the true ones; one more look at the k best makes them true.
-    factor = int(address.number("refine_factor", 1 if built.lossy else 0))
+    factor = round(effort * int(address.number("refine_factor", 1 if built.lossy else 0)))
+    usual: dict[str, float] = {}
+    if effort != 1:
+        usual = {"nprobes": PROBES} | ({"ef": WIDTH * k * max(1, factor) / effort} if "HNSW" in built.kind else {})
+    for option in ("nprobes", "ef"):
+        if option in address.options or option in usual:
+            query = getattr(query, option)(math.ceil(effort * address.number(option, usual.get(option, 0))))
     return query.refine_factor(factor) if factor else query
 
 

@@ -10,6 +10,8 @@ from unhub.foundation.optional import require
 from unhub.stores.milvus.shape import Shape, indexes
 from unhub.stores.protocol import Metric
 
+INDEXED = 1024
+"""rows of a segment from which on Milvus gives it an index"""
 ATTEMPT = 0.1
 """seconds between two looks"""
 
@@ -44,6 +46,33 @@ def flush(client: Any, name: str, timeout: float) -> None:
     client.flush(name, timeout=timeout)
     while unbuilt(indexes(client, name, timeout)):
         time.sleep(ATTEMPT)
+
+
+def put_to_use(client: Any, name: str, timeout: float, *, anew: bool) -> None:
+    """Waits until searches use the index: a server loads one that was built when it gets round to it, some 15 s later.
+
+    Until then it answers by a makeshift one, which misses more. ``anew``: nobody uses the collection yet, so that it
+    may be loaded again, which is faster.
+    """
+    began = time.monotonic()
+    while not _in_use(client, name, timeout) and time.monotonic() - began < timeout:
+        if anew:
+            client.release_collection(name, timeout=timeout)
+            load(client, name, timeout)
+            anew = False
+        else:
+            time.sleep(ATTEMPT)
+
+
+def _in_use(client: Any, name: str, timeout: float) -> bool:
+    """Whether every segment that is large enough for an index is loaded with one; Milvus Lite cannot say."""
+    try:
+        loaded = client.list_loaded_segments(name, timeout=timeout)
+    except require("pymilvus", extra="milvus").MilvusException:
+        return True
+    rows = sum(each.num_rows for each in loaded)
+    indexed = all(each.index_name or each.num_rows < INDEXED for each in loaded)
+    return indexed and rows >= count(client, name, timeout)
 
 
 def unbuilt(said: list[dict[str, Any]]) -> bool:

@@ -16,10 +16,10 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
 from unhub.stores.lengths import are_unit
-from unhub.stores.milvus.building import count, flush, load, make
+from unhub.stores.milvus.building import count, flush, load, make, put_to_use
 from unhub.stores.milvus.connection import Connection
 from unhub.stores.milvus.rows import block_of, first_vectors, pages, write
-from unhub.stores.milvus.search import SEARCHED_WITH, search
+from unhub.stores.milvus.search import SEARCHED_WITH, search, search_params, turned_by
 from unhub.stores.milvus.shape import Shape, read
 from unhub.stores.milvus.words import expression, literal
 from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
@@ -38,6 +38,7 @@ class MilvusCollection:
     """One collection of a server or of a file, through a client that its siblings share."""
 
     kind = "milvus"
+    keeps_effort = False
     abilities = Abilities(("augment", "constant_norm", "rerank"), aliases=True, exact=False, items_per_second=8_000)
 
     def __init__(self, address: Address, connection: Connection) -> None:
@@ -45,6 +46,8 @@ class MilvusCollection:
         self.connection = connection
         self.timeout = connection.timeout
         self._shape: Shape | None = None
+        self._effort = 1.0
+        self._new = False
         self._loaded_here = False
 
     @property
@@ -95,7 +98,16 @@ class MilvusCollection:
         within = expression(filter)
         with self.connection.doing(self.address, "cannot be searched"):
             shape = self._ready()
-            return search(self.client, self.address, self.name, shape, queries, k, within, self.timeout)
+            params = search_params(self.address, shape.kind, k, self._effort)
+            return search(self.client, self.address, self.name, shape, queries, k, within, self.timeout, params)
+
+    def harder(self, factor: float) -> bool:
+        """Has searches look at more: a larger ef, nprobe or search_list."""
+        with self.connection.doing(self.address, "cannot be searched"):
+            if turned_by(self._ready().kind) is None:
+                return False
+        self._effort *= factor
+        return True
 
     def derived(self, tag: str) -> str:
         """The name of a collection made beside this one."""
@@ -114,6 +126,7 @@ class MilvusCollection:
         with like.connection.doing(like.address, "cannot be described"):
             origin = read(like.client, like.address, like.name, like.timeout)
         with self.connection.doing(self.address, "cannot be made"):
+            self._new = not self.client.has_collection(self.name, timeout=self.timeout)
             make(self.client, self.name, origin, dim, metric, self.timeout)
             self._shape = None
 
@@ -137,7 +150,9 @@ class MilvusCollection:
         """Flushes, waits until Milvus has built the indexes of all that was written, and until searches see it."""
         with self.connection.doing(self.address, "cannot be finished"):
             flush(self.client, self.name, self.timeout)
-            self._ready()
+            shape = self._ready()
+            if not shape.exact:
+                put_to_use(self.client, self.name, self.timeout, anew=self._new)
             count(self.client, self.name, self.timeout)
 
     def drop(self) -> None:

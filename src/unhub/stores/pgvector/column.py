@@ -36,6 +36,8 @@ _COMMENT = """
 class BiasColumn:
     """One column of one table, filled with biases, and the searches that use it."""
 
+    keeps_effort = False
+
     def __init__(
         self, session: Session, address: Address, table: Callable[[], Table], name: str, layout: Layout
     ) -> None:
@@ -45,6 +47,7 @@ class BiasColumn:
         self.layout = layout
         self._table = table
         self._waiting = Waiting(session, table, name)
+        self._effort = 1.0
 
     def exists(self) -> bool:
         """Whether the column is there."""
@@ -109,8 +112,17 @@ class BiasColumn:
             if expression is None:
                 return search(self.session, table, where, k, plain)
             middle = expression.middle
-            by_index = Way(expression.distance, expression.queries(asked), lambda distance: middle - distance)
+            by_index = Way(
+                expression.distance, expression.queries(asked), lambda distance: middle - distance, self._effort
+            )
             return search(self.session, table, where, k, plain, by_index)
+
+    def harder(self, factor: float) -> bool:
+        """Has searches with the index look at more: a larger ef_search, or more probes."""
+        if self.layout.form != "expression":
+            return False
+        self._effort *= factor
+        return True
 
     def close(self) -> None:
         """Nothing of its own to let go of."""

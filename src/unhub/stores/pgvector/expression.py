@@ -1,9 +1,10 @@
 """An index over vector and bias together, which ranks by score + bias: PostgreSQL's expression indexes.
 
-(embedding || ARRAY[bias - middle, 0 ...]::vector)::vector(width), by inner product with [q; 1; 0 ...]. Every function
-in it is immutable and none parses text. The middle of the biases is taken off: HNSW links a row to those with the
-largest inner product, and with biases all of one sign those would be the rows of the largest biases, not of the nearest
-vectors.
+(embedding || ARRAY[b, filler, 0 ...]::vector)::vector(width) with b = c (bias - middle), by inner product with
+[q; 1/c; 0 ...]. Every function in it is immutable and none parses text. HNSW links a row to those with the largest
+inner product. With rows of any length those would be the longest rows and those of the largest biases, not the nearest:
+so the middle of the biases is taken off, and the filler, sqrt(M^2 - |embedding|^2 - b^2), makes all equally long. A row
+that came later and has no room for one has none, and is ranked as rightly.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ class Expression:
     @property
     def width(self) -> int:
         """Numbers in the index for a row: padded, if there is room for that."""
-        return self.layout.width if self.layout.width <= WIDEST[self.index.kind] else self.table.dim + 1
+        return self.layout.width if self.layout.width <= WIDEST[self.index.kind] else self.table.dim + 1 + self.filled
+
+    @property
+    def filled(self) -> bool:
+        """Whether rows are made equally long: if there is room for one more number."""
+        return self.layout.radius > 0 and self.table.dim + 2 <= WIDEST[self.index.kind]
 
     @property
     def middle(self) -> float:
@@ -59,7 +65,7 @@ class Expression:
 
     @property
     def distance(self) -> str:
-        """Minus (score + bias - middle), with a place for the query."""
+        """Minus (score + bias - middle), with a place for the query [q; 1/c; 0 ...]."""
         return f"{self.whole} <#> %b::{self.index.kind}"
 
     @property
@@ -71,13 +77,23 @@ class Expression:
             vector = f"{vector}::{kind}"
         if self.unit:
             vector = f"l2_normalize({vector})"
+        behind = [self._bias, *([self._filler(vector)] if self.filled else [])]
+        behind += ["0"] * (self.width - self.table.dim - len(behind))
+        return f"(({vector} || ARRAY[{', '.join(behind)}]::real[]::{kind})::{kind}({self.width}))"
+
+    @property
+    def _bias(self) -> str:
         bias = f"COALESCE({self.session.quoted(self.column)}, 0) - '{self.middle!r}'::real"
-        zeros = ", 0" * (self.width - self.table.dim - 1)
-        return f"(({vector} || ARRAY[{bias}{zeros}]::real[]::{kind})::{kind}({self.width}))"
+        return bias if self.layout.scale == 1 else f"({bias}) * '{self.layout.scale!r}'::real"
+
+    def _filler(self, vector: str) -> str:
+        squares = "1" if self.unit else f"-({vector} <#> {vector})"
+        rest = f"'{self.layout.radius**2!r}'::float8 - {squares} - power(({self._bias})::float8, 2)"
+        return f"sqrt(greatest({rest}, 0))"
 
     def queries(self, queries: FloatArray) -> FloatArray:
-        """[q; 1; 0 ...] (query, width)"""
-        return replace(self.layout, width=self.width, scale=1.0, unit=self.unit).queries(queries)
+        """[q; 1/c; 0 ...] (query, width)"""
+        return replace(self.layout, width=self.width, unit=self.unit).queries(queries)
 
     @property
     def over(self) -> str:

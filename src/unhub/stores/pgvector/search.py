@@ -6,6 +6,7 @@ trip for all of them, and the same prepared plan; a LATERAL join over an array o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class Way:
     distance: str
     queries: FloatArray
     score: Callable[[float], float]
+    effort: float = 1.0
+    """how many times as much a search with the index looks at"""
 
 
 def condition(session: Session, filter: Any) -> tuple[str, list[Any]]:
@@ -92,17 +95,17 @@ def limits(session: Session) -> dict[str, str]:
     return {"statement_timeout": str(round(1000 * session.timeout)), "transaction_read_only": "on"}
 
 
-def settings(session: Session, table: Table, k: int) -> dict[str, str]:
+def settings(session: Session, table: Table, k: int, effort: float) -> dict[str, str]:
     """What a search with the index is run with, so that it goes on until k rows have passed the filter."""
     chosen = limits(session)
     if table.index is None:
         return chosen
     if table.index.method == "ivfflat":
-        probes = round(session.address.number("probes", 0))
+        probes = math.ceil(effort * session.address.number("probes", 1 if effort > 1 else 0))
         return (
             chosen | {"ivfflat.iterative_scan": "relaxed_order"} | ({"ivfflat.probes": str(probes)} if probes else {})
         )
-    width = max(min(k, WIDEST), session.ef_search)
+    width = min(WIDEST, max(k, round(effort * session.ef_search)))
     return chosen | {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
 
 
@@ -118,7 +121,7 @@ def search(
     found: list[list[tuple[Any, float]]] = [[]] * count
     if by_index is not None:
         asked = statement(session, table, by_index.distance, where[0], k, exact=False)
-        found = _ask(session, asked, by_index, range(count), where[1], settings(session, table, k))
+        found = _ask(session, asked, by_index, range(count), where[1], settings(session, table, k, by_index.effort))
     short = [row for row in range(count) if len(found[row]) < k]
     if short:
         asked = statement(session, table, plain.distance, where[0], k, exact=True)

@@ -34,6 +34,7 @@ class QdrantCollection:
     """One collection; ``vector`` among the address's options says which of its named vectors is meant."""
 
     kind: ClassVar[str] = "qdrant"
+    keeps_effort: ClassVar[bool] = False
 
     def __init__(self, address: Address, engine: Engine) -> None:
         self.address = address
@@ -123,6 +124,17 @@ class QdrantCollection:
         """A search of this vector with the effort that the address says."""
         corrected = MARK in vector or MARK in self.name
         return Ask(k, vector, filter, exact, self._effort, self._oversampling or (OVERSAMPLING if corrected else None))
+
+    def harder(self, factor: float) -> bool:
+        """Has searches of the graph look at more: a larger ef, which is that of its construction if nobody says."""
+        vector = self.meant()[0]
+        with guarded(self.address, "cannot be read"):
+            usual = self.engine.shape().graph(vector).get("ef_construct")
+        now = self._effort or usual
+        if not now:
+            return False
+        self._effort = max(now + 1, round(now * factor))
+        return True
 
     def asked(self, queries: FloatArray, dim: int, ask: Ask) -> Found:
         """What Qdrant answers, its scores as they come; rows that are not full end in None and infinity."""

@@ -33,10 +33,14 @@ class Shape:
         """What the vector's numbers are stored in."""
         return str(self.vectors[vector].get("datatype") or "float32").lower()
 
+    def graph(self, vector: str) -> dict[str, Any]:
+        """The settings of the graph of a vector."""
+        own = {name: each for name, each in (self.vectors[vector].get("hnsw_config") or {}).items() if each is not None}
+        return {**self.hnsw, **own}
+
     def index(self, vector: str, count: int) -> tuple[str, bool]:
         """The kind of index of a vector that so many points have, and whether a search looks at all of them."""
-        own = {name: each for name, each in (self.vectors[vector].get("hnsw_config") or {}).items() if each is not None}
-        hnsw = {**self.hnsw, **own}
+        hnsw = self.graph(vector)
         graph = bool(hnsw.get("m") or hnsw.get("payload_m"))
         quantised = next(iter(self.vectors[vector].get("quantization_config") or self.quantization or {}), None)
         if not self.indexed:
