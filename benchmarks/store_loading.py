@@ -7,6 +7,7 @@ recommends for some ten thousand vectors.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,8 @@ def _milvus(index: str, params: dict[str, int], options: str) -> Callable[[Any, 
             some = vectors[start : start + 8192]
             client.insert(name, [{"pk": start + at, "embedding": row} for at, row in enumerate(some)])
         client.flush(name)
+        while client.describe_index(name, "embedding").get("pending_index_rows"):
+            time.sleep(0.1)
         client.load_collection(name)
         return engine.url(name, *([options] if options else []))
 

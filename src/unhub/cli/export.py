@@ -52,6 +52,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    effort: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Have searches look at this many times as much as raw ones; if not given, at as much as it takes to "
+            "miss no more.",
+            show_default=False,
+        ),
+    ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Give items that the correction does not know a bias of 0.")
     ] = False,
@@ -93,6 +102,7 @@ def command(
             pad_to=pad_to,
             scale=scale,
             alias=alias,
+            effort=effort,
             allow_missing=allow_missing,
             batch=BLOCK if batch is None else batch,
             progress=progress,

@@ -12,7 +12,7 @@ import numpy as np
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.progress import Progress
-from unhub.core.parameters import count
+from unhub.core.parameters import count, positive
 from unhub.foundation.errors import InputError, StoreError
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
@@ -80,6 +80,7 @@ def export(
     pad_to: int | None = None,
     scale: float | None = None,
     alias: str | None = None,
+    effort: float | None = None,
     allow_missing: bool = False,
     batch: int = BLOCK,
     progress: Progress | None = None,
@@ -91,8 +92,12 @@ def export(
     an earlier, interrupted run has written is found and not written again. Then some probes are asked through the
     store and set beside exact corrected search, and only if that holds does the export count as serving, its alias
     point to it, and the correction file (if one was given by its path) say so.
+
+    effort: how many times as much as a raw search a corrected one looks at, in an approximate index that can be told.
+    Without it, it is raised until the corrected index misses no more than the raw one; 1 leaves it as fast as it is.
     """
     batch = count("batch", batch)
+    wanted = None if effort is None else positive("effort", effort)
     with beginning(correction) as (known, journal), closing(open_store(to)) as collection:
         plan, before = _plan(known, collection, form, pad_to, scale, alias)
         record = before or _record(known, journal, collection, plan)
@@ -102,7 +107,9 @@ def export(
             if journal is not None and before is None:
                 journal.note(record)
             written, found = _write(collection, place, biases, plan, allow_missing, batch, progress)
-            tested = _tested(exact, collection, place, plan, before)
+            if progress is not None:
+                progress("testing", len(exact.probes), len(exact.probes))
+            tested = _tested(exact, collection, place, plan, before, wanted)
             said = isinstance(place, Tunable) and not place.keeps_effort
         made = replace(record.layout, effort=tested.effort) if said else record.layout
         record = replace(record, layout=made, tested=tested.plain(), state="serving" if tested.passed else "refused")
@@ -270,19 +277,33 @@ def _write(
     return written, len(seen) - written
 
 
-def _tested(exact: ExactTop, collection: Collection, place: Corrected, plan: Plan, before: Export | None) -> Tested:
+def _tested(
+    exact: ExactTop,
+    collection: Collection,
+    place: Corrected,
+    plan: Plan,
+    before: Export | None,
+    wanted: float | None,
+) -> Tested:
     """The self-test; an approximate index that misses more than the raw one is told to look at more, where it can."""
     origin = plan.origin
     every = origin.exact and plan.form not in ("rerank", "payload")
     raw = collection.search(exact.probes, K)
-    effort = 1.0 if before is None else float(before.tested.get("effort", 1.0))
-    tested = replace(exact.compare(place.search(exact.probes, K), raw, origin, every=every), effort=effort)
-    turned = False
-    while not every and tested.recall < tested.raw_recall - CLOSE_ENOUGH and effort * STEP <= MOST_EFFORT:
-        if not (isinstance(place, Tunable) and place.harder(STEP)):
-            break
-        effort, turned = effort * STEP, True
+    effort = began = 1.0 if before is None else float(before.tested.get("effort", 1.0))
+
+    def turn(to: float) -> bool:
+        return not every and isinstance(place, Tunable) and place.harder(to / effort)
+
+    if wanted is not None and wanted != effort and turn(wanted):
+        effort = wanted
+    while True:
         tested = replace(exact.compare(place.search(exact.probes, K), raw, origin, every=every), effort=effort)
-    if turned:
+        more = effort * STEP
+        if wanted is not None or tested.recall >= tested.raw_recall - CLOSE_ENOUGH or more > MOST_EFFORT:
+            break
+        if not turn(more):
+            break
+        effort = more
+    if effort != began:
         place.finish()
     return tested

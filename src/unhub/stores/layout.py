@@ -26,8 +26,6 @@ from unhub.stores.protocol import Corrected, Form, Metric
 PAD_TO = 8
 CODES = 255
 """steps between the lowest and the highest bias, where each number is kept in eight bits"""
-SOMEWHERE = 61.8034
-"""a number whose multiples fall anywhere between whole ones"""
 CENTRED = 1e-4
 """a bias whose mean is this small beside its largest is centred already"""
 SLACK = 1.05
@@ -55,8 +53,9 @@ class Layout:
     """whether raw vectors are scaled to unit length on the way"""
     copies: int = 1
     """in how many numbers the bias is written, of which a query asks for the mean"""
-    step: float = 0.0
-    """of a code, about: how far apart the copies of a bias are spread"""
+    lowest: float = 0.0
+    highest: float = 0.0
+    """of the biases as they are written; where there are copies, codes divide what is between"""
     effort: float = 1.0
     """how many times as much as a raw search a corrected one looks at, where that is said with every search"""
 
@@ -117,18 +116,17 @@ class Layout:
         return [self.dim, *range(behind, behind + self.copies - 1)]
 
     def _offsets(self, scaled: FloatArray) -> FloatArray:
-        """(item, copy): steps of a code, evenly over one, begun anywhere (but always there for the same bias); mean 0.
+        """(item, copy): parts of the step of a code, evenly over one; none at the ends, which say where codes begin.
 
-        >>> made = Layout("augment", "ip", 2, 6, copies=4, step=1.0)
-        >>> np.round(np.sort(made._offsets(np.array([0.3]))), 3)
-        array([[-0.375, -0.125,  0.125,  0.375]])
+        >>> made = Layout("augment", "ip", 2, 6, copies=4, lowest=0.0, highest=255.0)
+        >>> made._offsets(np.array([100.3, 255.0]))
+        array([[-0.375, -0.125,  0.125,  0.375],
+               [ 0.   ,  0.   ,  0.   ,  0.   ]])
         """
-        if self.copies == 1:
-            return np.zeros((len(scaled), 1))
-        begun = np.abs(scaled) / self.step * SOMEWHERE
-        off = (begun[:, None] + np.arange(self.copies) / self.copies) % 1
-        spread: FloatArray = (off - off.mean(axis=1, keepdims=True)) * self.step
-        return spread
+        step = (self.highest - self.lowest) / CODES
+        within = (scaled > self.lowest + step) & (scaled < self.highest - step)
+        parts = (np.arange(self.copies) + 0.5) / self.copies - 0.5
+        return np.where(within[:, None], parts * step, 0.0)
 
     def _raw(self, vectors: FloatArray) -> FloatArray:
         raw = np.asarray(vectors, dtype=np.float32)
@@ -178,10 +176,10 @@ def layout(
     largest = float(np.abs(scaled).max(initial=0.0))
     filled = form in ("constant_norm", "expression")
     width = padded(dim + 1 + filled, pad_to)
-    step = float(np.ptp(scaled)) / CODES if coded and bias.size else 0.0
-    copies = width - dim - filled if step else 1
+    lowest, highest = (float(scaled.min()), float(scaled.max())) if coded and scaled.size else (0.0, 0.0)
+    copies = width - dim - filled if highest > lowest else 1
     radius = SLACK * float(np.hypot(longest, largest * math.sqrt(copies))) if filled else 0.0
-    return Layout(form, metric, dim, width, scale, middle, radius, unit, copies, step if copies > 1 else 0.0)
+    return Layout(form, metric, dim, width, scale, middle, radius, unit, copies, lowest, highest)
 
 
 @runtime_checkable

@@ -227,12 +227,17 @@ def turn(index: Any, factor: float) -> bool:
     if hasattr(core, "nprobe"):
         if core.nprobe >= core.nlist:
             return False
-        core.nprobe = min(core.nlist, math.ceil(core.nprobe * factor))
+        core.nprobe = min(core.nlist, _turned(core.nprobe, factor))
     elif hasattr(core, "hnsw"):
-        core.hnsw.efSearch = math.ceil(core.hnsw.efSearch * factor)
+        core.hnsw.efSearch = _turned(core.hnsw.efSearch, factor)
     else:
         return False
     return True
+
+
+def _turned(now: int, factor: float) -> int:
+    """So many times as much, and at least one more or one in all."""
+    return math.ceil(now * factor) if factor > 1 else max(1, round(now * factor))
 
 
 def build(spec: Spec, spool: Spool, *, without: IntArray, into: Any = None) -> Any:

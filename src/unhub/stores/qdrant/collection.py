@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -133,7 +134,7 @@ class QdrantCollection:
         now = self._effort or usual
         if not now:
             return False
-        self._effort = max(now + 1, round(now * factor))
+        self._effort = math.ceil(now * factor) if factor > 1 else max(1, round(now * factor))
         return True
 
     def asked(self, queries: FloatArray, dim: int, ask: Ask) -> Found:
