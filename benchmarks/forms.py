@@ -2,6 +2,7 @@
 
     python benchmarks/forms.py                 # 20,000 x 128
     python benchmarks/forms.py --hubs strong   # a gallery that a few hubs rule
+    python benchmarks/forms.py --data ../shared/data   # only what fetching finds, on real sets
     python benchmarks/forms.py --small
 
 Recall@10 of each form and scale in a graph and in inverted lists, with the distances that a query computes; recall of
@@ -11,10 +12,11 @@ reranking by how many are fetched; and a query of 8-bit codes by the width of th
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from in_stores import ASKED, HUBS, K, _best, gallery, recall
+from in_stores import ASKED, HUBS, K, _best, _unit, gallery, recall
 from measuring import best_of
 from running import versions, write_json
 
@@ -72,6 +74,28 @@ def reranking(vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> dic
     return found
 
 
+def real_sets(folder: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """The name, targets, bank and test queries of each real set; all of its targets together are the gallery."""
+    for name in ("flickr8k/flickr8k_dual", "flickr8k/flickr8k_ridge_t2i"):
+        parts = np.load(folder / f"{name}.npz")
+        images = np.concatenate([parts[f"{split}_image"] for split in ("test", "dev", "train")])
+        yield name, images, parts["train_text"], parts["test_text"]
+        texts = np.concatenate([parts[f"{split}_text"] for split in ("test", "dev", "train")])
+        yield f"{name}, reverse", texts, np.concatenate((parts["train_image"], parts["dev_image"])), parts["test_image"]
+    parts = np.load(folder / "multi30k_cs_en/cs-en.npz")
+    targets = np.concatenate([parts[name] for name in ("test_t", "val_t", "bank_t")])
+    yield "multi30k_cs_en", targets, parts["bank_q"], parts["test_q"]
+
+
+def on_real_sets(folder: Path) -> None:
+    """What reranking finds on each real set, by how many are fetched."""
+    for name, *sets in real_sets(folder):
+        vectors, bank, queries = (_unit(each.astype(np.float32)) for each in sets)
+        print(f"{name}: {len(vectors):,} targets, {len(bank):,} queries in the bank")
+        bias = unhub.fit("sn", targets=vectors, query_bank=bank, tau="auto").bias
+        reranking(vectors, bias, queries[:ASKED])
+
+
 def widths(vectors: np.ndarray, bias: np.ndarray, queries: np.ndarray) -> dict[int, float]:
     """Seconds of a query of 8-bit codes at the raw width, one more, and padded to eight, over the raw ones."""
     import faiss
@@ -96,7 +120,11 @@ def main() -> None:
     parser.add_argument("--hubs", choices=sorted(HUBS), default="usual", help="how much hubs rule the gallery")
     parser.add_argument("--small", action="store_true", help="2,000 x 32, to see that it works")
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/forms.json"))
+    parser.add_argument("--data", type=Path, help="a folder with flickr8k and multi30k_cs_en")
     options = parser.parse_args()
+    if options.data is not None:
+        on_real_sets(options.data)
+        return
     count, dim = (2000, 32) if options.small else (20_000, 128)
     vectors, asked = gallery(count, dim, count + ASKED, options.hubs)
     bank, queries = asked[ASKED:], asked[:ASKED]

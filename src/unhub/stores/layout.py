@@ -78,7 +78,7 @@ class Layout:
         raw = self._raw(queries)
         made = np.zeros((len(raw), self.width), dtype=np.float32)
         made[:, : self.dim] = raw
-        made[:, self._biases] = 1 / (self.scale * self.copies)
+        made[:, self._biases if self.copies > 1 else self.dim] = 1 / (self.scale * self.copies)
         return made
 
     def scores(self, similarities: FloatArray, asked: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ WRITTEN, ASKED = 16 / 3, 24.0
 _REST = ["metadatas", "documents", "uris"]
 """what ``Block.rest`` has of each item, in this order"""
 _LOOKED_AT = 256
-WIDER = 1.3
+WIDER = 1.4
 """how many times the candidates of the raw graph a search of corrected vectors keeps, to miss no more"""
 
 

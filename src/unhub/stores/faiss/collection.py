@@ -54,7 +54,12 @@ class FaissIndex:
 
     kind = "faiss"
     keeps_effort = True
-    abilities = Abilities(("augment", "constant_norm", "rerank"), metrics=("ip", "l2"), exact=False, snapshot=True)
+    abilities = Abilities(
+        ("augment", "constant_norm", "rerank"),
+        metrics=("ip", "l2"),
+        exact=False,
+        snapshot=True,
+    )
 
     def __init__(self, address: Address) -> None:
         self.address = address
