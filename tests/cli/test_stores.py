@@ -31,7 +31,7 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     assert "40 of 16 numbers" in planned.out
     assert {path.name for path in folder.iterdir()} == before
     plan = json.loads(run("export", "photos.unhub", "--to", URL, "--dry-run", "--json").out)["plan"]
-    assert (plan["form"], plan["items"], plan["width"]) == ("augment", 40, 24)
+    assert (plan["form"], plan["items"], plan["width"]) == ("augment", 40, 17)
 
     done = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)
     assert (done["state"], done["written"], done["self_test"]["identical"]) == (

@@ -16,7 +16,7 @@ NARROW = [
     ("pgvector", "ivfflat", "probes=1"),
     ("qdrant_edge", "hnsw", "ef=10"),
     ("lancedb", "ivf_flat", "nprobes=1"),
-    ("lancedb", "ivf_hnsw_sq", "ef=10"),
+    ("lancedb", "ivf_hnsw_sq", "nprobes=1"),
     ("milvus", "ivf_flat", "nprobe=1"),
     ("milvus_server", "hnsw", "ef=10"),
 ]

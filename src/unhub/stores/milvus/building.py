@@ -65,11 +65,8 @@ def put_to_use(client: Any, name: str, timeout: float, *, anew: bool) -> None:
 
 
 def _in_use(client: Any, name: str, timeout: float) -> bool:
-    """Whether every segment that is large enough for an index is loaded with one; Milvus Lite cannot say."""
-    try:
-        loaded = client.list_loaded_segments(name, timeout=timeout)
-    except require("pymilvus", extra="milvus").MilvusException:
-        return True
+    """Whether every segment that is large enough for an index is loaded with one."""
+    loaded = client.list_loaded_segments(name, timeout=timeout)
     rows = sum(each.num_rows for each in loaded)
     indexed = all(each.index_name or each.num_rows < INDEXED for each in loaded)
     return indexed and rows >= count(client, name, timeout)

@@ -151,7 +151,7 @@ class MilvusCollection:
         with self.connection.doing(self.address, "cannot be finished"):
             flush(self.client, self.name, self.timeout)
             shape = self._ready()
-            if not shape.exact:
+            if not shape.exact and self.connection.file is None:  # Milvus Lite cannot say
                 put_to_use(self.client, self.name, self.timeout, anew=self._new)
             count(self.client, self.name, self.timeout)
 

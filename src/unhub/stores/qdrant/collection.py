@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -46,7 +45,7 @@ class QdrantCollection:
         if address.options.get("into", "payload") not in ("payload", "vector"):
             raise InputError(f"{address}: into is {address.options['into']!r}; give payload or vector.")
         self.fetch = int(address.number("fetch", 0))
-        self._effort = int(address.number("ef", 0)) or None
+        self._effort = address.number("ef", 0) or None
         self._oversampling = address.number("oversampling", 0) or None
 
     @property
@@ -124,17 +123,17 @@ class QdrantCollection:
     def plain(self, k: int, vector: str, filter: Any, exact: bool) -> Ask:
         """A search of this vector with the effort that the address says."""
         corrected = MARK in vector or MARK in self.name
-        return Ask(k, vector, filter, exact, self._effort, self._oversampling or (OVERSAMPLING if corrected else None))
+        effort = self._effort and max(1, round(self._effort))
+        return Ask(k, vector, filter, exact, effort, self._oversampling or (OVERSAMPLING if corrected else None))
 
     def harder(self, factor: float) -> bool:
         """Has searches of the graph look at more: a larger ef, which is that of its construction if nobody says."""
         vector = self.meant()[0]
         with guarded(self.address, "cannot be read"):
             usual = self.engine.shape().graph(vector).get("ef_construct")
-        now = self._effort or usual
-        if not now:
+        if not (self._effort or usual):
             return False
-        self._effort = math.ceil(now * factor) if factor > 1 else max(1, round(now * factor))
+        self._effort = float(self._effort or usual or 0) * factor
         return True
 
     def asked(self, queries: FloatArray, dim: int, ask: Ask) -> Found:
