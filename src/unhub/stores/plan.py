@@ -112,14 +112,14 @@ def make_plan(
         coded=bool(EACH_CODED.search(origin.index)) and chosen in VECTORS,
     )
     tag = _tag(bias, made)
-    numbers = origin.count * (made.width if chosen in VECTORS else 0 if chosen == "rerank" else 1)
+    width = made.width if chosen in VECTORS else 1 + made.width if chosen == "expression" else chosen != "rerank"
     return Plan(
         origin=origin,
         layout=made,
         place=None if chosen == "rerank" else collection.derived(tag),
         tag=tag,
         items=origin.count,
-        megabytes=numbers * 4 / 1e6,
+        megabytes=origin.count * width * 4 / 1e6,
         seconds=_seconds(collection, origin, chosen),
         alias=alias if chosen in VECTORS and collection.abilities.aliases else None,
         notes=_notes(origin, cosine),
