@@ -66,6 +66,10 @@ def write_problem(folder: Path) -> None:
     (folder / "relevant.tsv").write_text("".join(f"{row}\t{row}\n" for row in range(QUERIES)))
     (folder / "ids.txt").write_text("".join(f"item-{row}\n" for row in range(TARGETS)))
     write_index(folder / "photos.faiss", targets)
+    (folder / "experiment.toml").write_text(
+        '[dataset]\nname = "Small"\nmodel = "made"\n[test]\nqueries = "queries.npy"\ntargets = "targets.npy"\n'
+        '[banks.val]\nqueries = "bank.npy"\ntargets = "other_targets.npy"\n[settings]\ntau = 0.1\n'
+    )
 
 
 def write_index(path: Path, targets: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import check, demo, diagnose, evaluate, export, extend, fit, rollback, search
+from unhub.cli import check, demo, diagnose, evaluate, export, extend, fit, reproduce, rollback, search
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 
@@ -24,6 +24,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "extend": extend.command,
     "export": export.command,
     "rollback": rollback.command,
+    "reproduce": reproduce.command,
 }
 
 app = typer.Typer(

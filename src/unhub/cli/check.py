@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,10 @@ OF_FIT = ("targets", "query_bank", "target_bank", "target_ids", "query_weight", 
 
 def command(
     context: typer.Context,
+    experiment: Annotated[
+        str | None,
+        typer.Argument(metavar="EXPERIMENT", help="An experiment file, instead of options.", show_default=False),
+    ] = None,
     targets: options.Targets = None,
     queries: options.Queries = None,
     query_bank: options.QueryBank = None,
@@ -54,7 +58,13 @@ def command(
       unhub check --targets targets.npy --query-bank bank.npy
       unhub check --targets targets.npy --query-bank bank.npy --tau 0.01 --memory 2GB
       unhub check --queries queries.npy --targets targets.npy --relevant relevant.tsv --query-bank bank.npy --json
+      unhub check experiment.toml
     """
+    if experiment is not None:
+        from unhub.cli.check_experiment import check
+
+        check(experiment, json=json)
+        return
     from unhub.cli.inspection import inspect
     from unhub.methods import method
 

@@ -1,0 +1,87 @@
+"""``unhub check experiment.toml``: every array that the file names, and which tables can be made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from unhub.cli import console
+from unhub.cli.failures import BAD_INPUT
+from unhub.foundation.errors import UnhubError
+
+if TYPE_CHECKING:
+    from unhub.experiments import Experiment
+
+SCHEMA_VERSION = 1
+OTHER = ("relevant", "labels", "target_labels", "query_ids", "target_ids", "captions")
+"""parts that are no matrix"""
+
+
+def check(path: str, *, json: bool) -> None:
+    """Opens every part, says its shape or what is wrong with it, and lists the tables."""
+    from unhub.experiments import TABLES, possible, read_experiment
+
+    experiment = read_experiment(path)
+    shapes, problems = _looked_at(experiment)
+    lacking = possible(experiment)
+    if json:
+        told = {name: {"can_be_made": why is None, "lacks": why} for name, why in lacking.items()}
+        seen = {"experiment": path, "parts": shapes, "problems": problems, "tables": told}
+        console.data({"schema_version": SCHEMA_VERSION, **seen})
+    else:
+        console.say(f"{experiment.name}, {experiment.model}: {experiment.task}, {' and '.join(experiment.directions)}")
+        console.table(["part", "shape", "file"], _parts(experiment, shapes), left=(0, 2))
+        rows = [[name, ", ".join(TABLES[name].numbers), why or "can be made"] for name, why in lacking.items()]
+        console.table(["table", "of the paper", ""], rows, left=(0, 1, 2))
+        can = [name for name, why in lacking.items() if why is None]
+        if can and not problems:
+            console.say(f"next: unhub reproduce {path} --table {can[0]}")
+    for each in problems:
+        console.complain(each)
+    if problems:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _looked_at(experiment: Experiment) -> tuple[dict[str, list[int]], list[str]]:
+    """The shape of every matrix, and a sentence for every part that cannot be used."""
+    from unhub.experiments.sources import ids_of, relevance_of
+    from unhub.io import open_rows
+
+    shapes: dict[str, list[int]] = {}
+    problems: list[str] = []
+    for where, source in experiment.files().items():
+        if where.rpartition(".")[2] in OTHER:
+            continue
+        try:
+            shapes[where] = [int(each) for each in open_rows(source, name=where).shape]
+        except UnhubError as error:
+            problems.append(str(error))
+    if not problems:
+        problems += _disagreements(experiment, shapes)
+    if not problems:
+        try:
+            ids_of(experiment)
+            relevance_of(experiment)
+        except UnhubError as error:
+            problems.append(str(error))
+    return shapes, problems
+
+
+def _disagreements(experiment: Experiment, shapes: dict[str, list[int]]) -> list[str]:
+    """Embeddings of another dimension, and matrices of another width than the test set's."""
+    found = []
+    first = "test.targets" if experiment.vectors else "test.scores"
+    wanted = shapes[first][1]
+    for where, shape in shapes.items():
+        part = where.rpartition(".")[2]
+        same = experiment.vectors or part in ("scores", "target_scores")
+        if same and shape[1] != wanted:
+            what = "dimension" if experiment.vectors else "targets"
+            found.append(f"{where} has {shape[1]:,} columns but {first} has {wanted:,}; give the same {what}.")
+    return found
+
+
+def _parts(experiment: Experiment, shapes: dict[str, list[int]]) -> list[list[Any]]:
+    files = experiment.files()
+    return [[where, " x ".join(f"{each:,}" for each in shapes.get(where, [])), files[where]] for where in files]

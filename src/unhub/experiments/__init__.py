@@ -1,0 +1,18 @@
+"""The paper's experiments on a dataset of one's own: one file names its parts, and every table comes from them."""
+
+from unhub.experiments.experiment import Experiment, read_experiment
+from unhub.experiments.presets import PRESETS, Preset, preset
+from unhub.experiments.result import ResultTable
+from unhub.experiments.running import TABLES, possible, reproduce
+
+__all__ = [
+    "PRESETS",
+    "TABLES",
+    "Experiment",
+    "Preset",
+    "ResultTable",
+    "possible",
+    "preset",
+    "read_experiment",
+    "reproduce",
+]

@@ -1,0 +1,142 @@
+"""Which tables there are, which of them an experiment can give, and running them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unhub.api.progress import Progress
+from unhub.experiments import protocols
+from unhub.experiments.experiment import SEPARATOR, Experiment
+from unhub.experiments.presets import Preset
+from unhub.experiments.protocols import Run
+from unhub.experiments.result import ResultTable
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.version import VERSION
+
+CHUNK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be made: its name, the paper's numbers for such tables, and what it lacks, if anything."""
+
+    name: str
+    numbers: tuple[str, ...]
+    what: str
+    make: Callable[[Run], ResultTable]
+    lacks: Callable[[Experiment], str | None]
+
+
+def _needs_task(*tasks: str) -> Callable[[Experiment], str | None]:
+    def lacks(experiment: Experiment) -> str | None:
+        return None if experiment.task in tasks else f"dataset.task is {experiment.task}, not {' or '.join(tasks)}"
+
+    return lacks
+
+
+def _needs_banks(experiment: Experiment) -> str | None:
+    if experiment.task == "self-retrieval":
+        return "dataset.task is self-retrieval"
+    if not experiment.banks:
+        part = "queries, an embedding file" if experiment.vectors else "scores, a matrix of bank x test targets"
+        return f"there is no bank; name banks.val.{part}, in the section [banks.val]"
+    return None
+
+
+TABLES = {
+    each.name: each
+    for each in (
+        Table(
+            "query-aware",
+            ("1", "2", "3", "A1", "A2", "A3", "A4"),
+            "the test queries as the bank: none, IS, DIS, SN",
+            protocols.query_aware,
+            _needs_task("retrieval"),
+        ),
+        Table(
+            "banks", ("4", "A7", "A8", "A9", "A10"), "every bank, with and without its targets", protocols.banks,
+            _needs_banks,
+        ),
+        Table("skewness", ("5",), "skewness of the k-occurrence, all k", protocols.skewness, _needs_task("retrieval")),
+        Table("variants", ("6",), "SN beside transport plans", protocols.variants, _needs_task("retrieval")),
+        Table(
+            "self-retrieval", ("A5",), "items among themselves, self-pairs masked", protocols.query_aware,
+            _needs_task("self-retrieval"),
+        ),
+        Table(
+            "classification", ("A6",), "class embeddings as targets", protocols.query_aware,
+            _needs_task("classification"),
+        ),
+    )
+}  # fmt: skip
+"""by name; the paper's own numbers are other names for them"""
+
+
+def named(name: str) -> Table:
+    """The table of a name or of a number of the paper."""
+    for each in TABLES.values():
+        if name == each.name or name.upper() in each.numbers:
+            return each
+    near = difflib.get_close_matches(name, TABLES, 1)
+    known = "; ".join(f"{each.name} ({', '.join(each.numbers)})" for each in TABLES.values())
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise InputError(f"there is no table {name!r}; {hint}There are {known}.")
+
+
+def possible(experiment: Experiment) -> dict[str, str | None]:
+    """For every table what an experiment lacks for it, or None if it can be run."""
+    return {name: each.lacks(experiment) for name, each in TABLES.items()}
+
+
+def reproduce(
+    experiment: Experiment, tables: Iterable[str], preset: Preset, *, progress: Progress | None = None
+) -> list[ResultTable]:
+    """These tables of an experiment; one that lacks a part is refused with the part that would provide it."""
+    chosen = list(dict.fromkeys(named(each) for each in tables))
+    for each in chosen:
+        lacking = each.lacks(experiment)
+        if lacking is not None:
+            raise InputError(f"{experiment.path}: the table {each.name} cannot be made: {lacking}.")
+    facts = {"unhub": VERSION, "files": hashes(experiment), "settings": dict(experiment.settings)}
+    run = Run(experiment, preset, progress)
+    return [_made(each, run, facts) for each in chosen]
+
+
+def _made(table: Table, run: Run, facts: dict[str, Any]) -> ResultTable:
+    """The table; what was warned of on the way is among its notes, each sentence once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnhubWarning)
+        made = table.make(run)
+    said = dict.fromkeys(str(each.message) for each in caught if issubclass(each.category, UnhubWarning))
+    for each in caught:
+        if not issubclass(each.category, UnhubWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return replace(made, name=table.name, notes=(*made.notes, *said), facts=facts)
+
+
+def hashes(experiment: Experiment) -> dict[str, str]:
+    """The SHA-256 of every file that the experiment names, by the place where it does."""
+    known: dict[str, str] = {}
+    found = {}
+    for where, source in experiment.files().items():
+        path = source.partition(SEPARATOR)[0]
+        if not Path(path).is_file():
+            continue
+        if path not in known:
+            known[path] = _hash(path)
+        found[where] = known[path]
+    return found
+
+
+def _hash(path: str) -> str:
+    made = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK):
+            made.update(chunk)
+    return made.hexdigest()

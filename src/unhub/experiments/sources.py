@@ -1,0 +1,129 @@
+"""The arrays of an experiment as ``unhub.evaluate`` takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhub.api.evaluate import evaluate
+from unhub.api.evaluation import Evaluation
+from unhub.api.progress import Progress
+from unhub.api.sources import Reader
+from unhub.banks.bank import blocks
+from unhub.experiments.experiment import CHOICES, Experiment
+from unhub.experiments.presets import Preset
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.io import open_rows, read_ids, read_relevance, relevance_from_labels
+from unhub.methods import Method
+from unhub.metrics import Relevance
+
+OF_BANKS = {"scores": "query_bank_scores", "cross": "cross_bank_scores", "target_scores": "target_bank_scores"}
+
+
+def evaluated(
+    experiment: Experiment,
+    preset: Preset,
+    methods: list[Method],
+    *,
+    direction: str,
+    metrics: tuple[str, ...],
+    bank: str | None = None,
+    plan: FloatArray | None = None,
+    ties: str | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """One direction of an experiment with one bank, or with the test queries as the bank.
+
+    plan: a matrix (query, target) that stands for the scores of the test set. ties: how equal scores rank, instead of
+    as the preset has it; the file has the last word.
+    """
+    given = {name: value for name, value in experiment.settings.items() if name in CHOICES}
+    return evaluate(
+        **_test(experiment, plan),
+        **({} if bank is None else _bank(experiment, bank)),
+        methods=methods,
+        metrics=metrics,
+        direction=direction,  # type: ignore[arg-type]
+        ties=experiment.settings.get("ties", ties or preset.ties),
+        ignore_self=experiment.task == "self-retrieval",
+        progress=progress,
+        **given,
+    )
+
+
+def matrix_of(experiment: Experiment) -> FloatArray:
+    """The scores of the test set (query, target), whole: the file's, or the products of its embeddings."""
+    test, said = experiment.test, experiment.settings
+    reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), tensors=False)
+    if not experiment.vectors:
+        bank = reader.matrix(reader.scores(test["scores"], "test.scores"))
+    else:
+        targets = reader.vectors(test["targets"], "test.targets")
+        bank = reader.products(reader.vectors(test.get("queries", test["targets"]), "test.queries"), targets)
+    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(bank)])
+
+
+def _test(experiment: Experiment, plan: FloatArray | None) -> dict[str, Any]:
+    test = experiment.test
+    arrays = {name: test[name] for name in ("queries", "targets", "scores", "query_ids", "target_ids") if name in test}
+    if experiment.task == "self-retrieval" and experiment.vectors:
+        arrays["queries"] = arrays.get("queries", test["targets"])
+    relevant = _relevant(experiment, arrays)
+    if plan is None:
+        return arrays | {"relevant": relevant}
+    named = {name: arrays[name] for name in ("query_ids", "target_ids") if name in arrays}
+    return named | {"scores": plan, "relevant": relevant}
+
+
+def _relevant(experiment: Experiment, arrays: dict[str, Any]) -> Any:
+    """What the file says is right: those of the same label, or those it names; otherwise query i and target i."""
+    test = experiment.test
+    if "labels" in test:
+        return relevance_from_labels(test["labels"], test.get("target_labels", test["labels"]))
+    said = test.get("relevant", "aligned")
+    if said != "aligned":
+        return said
+    first, second = ("queries", "targets") if experiment.vectors else ("scores", "scores")
+    rows = open_rows(arrays[first], name=f"test.{first}").shape[0]
+    columns = open_rows(arrays[second], name=f"test.{second}").shape[0 if experiment.vectors else 1]
+    if rows != columns:
+        raise InputError(
+            f"{experiment.path}: {rows:,} queries and {columns:,} targets are not aligned; name test.relevant, a file "
+            f"that says which targets are right."
+        )
+    return np.arange(rows)
+
+
+def _bank(experiment: Experiment, name: str) -> dict[str, Any]:
+    parts = experiment.banks[name]
+    if experiment.vectors:
+        return {f"{'query' if part == 'queries' else 'target'}_bank": parts[part] for part in parts}
+    return {OF_BANKS[part]: path for part, path in parts.items()}
+
+
+def ids_of(experiment: Experiment, *, reverse: bool = False) -> tuple[list[str], list[str]]:
+    """The ids of queries and targets: the file's, the arrays' own, or row numbers; in reverse they change places."""
+    test = experiment.test
+    found = []
+    for side, axis in (("queries", 0), ("targets", 1)):
+        named = test.get("query_ids" if side == "queries" else "target_ids")
+        source = test["scores"] if not experiment.vectors else test.get(side, test["targets"])
+        rows = open_rows(source, name=f"test.{side}")
+        if named is not None:
+            found.append(list(read_ids(named)))
+        elif experiment.vectors and rows.ids is not None:
+            found.append(list(rows.ids))
+        else:
+            found.append([str(each) for each in range(rows.shape[0 if experiment.vectors else axis])])
+    return (found[1], found[0]) if reverse else (found[0], found[1])
+
+
+def relevance_of(experiment: Experiment, *, reverse: bool = False) -> Relevance:
+    """What is right for which query."""
+    queries, targets = ids_of(experiment)
+    said = _test(experiment, None)["relevant"]
+    sizes = {"queries": len(queries), "targets": len(targets)}
+    found = read_relevance(said, **sizes, query_ids=tuple(queries), target_ids=tuple(targets), allow_empty=True)
+    return found.reverse() if reverse else found

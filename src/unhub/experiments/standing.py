@@ -1,0 +1,70 @@
+"""How a row stands among the others of its block: which it beats beyond chance, and query by query against the first.
+
+Exact McNemar on R@1 between every two rows, adjusted after Holm over all pairs; wins, ties and losses against the
+first row (nothing corrected) by the rank of the best right target, or by R@1 where no rank was asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import string
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhub.api.evaluation import Evaluation
+from unhub.metrics import holm, mcnemar
+
+LEVEL = 0.05
+RANKS = ("MnR", "MdR")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A row's letter, the letters of the rows that it beats at R@1, and wins, ties and losses against the first."""
+
+    letter: str
+    beats: str
+    wins: int
+    ties: int
+    losses: int
+
+
+def standings(evaluation: Evaluation) -> dict[str, Standing]:
+    """The standing of every row."""
+    labels = list(evaluation.rows)
+    letters = dict(zip(labels, itertools.cycle(string.ascii_lowercase), strict=False))
+    beaten = _beaten(evaluation, labels)
+    counts = {label: _against(evaluation, labels[0], label) for label in labels}
+    return {
+        label: Standing(letters[label], "".join(sorted(letters[each] for each in beaten[label])), *counts[label])
+        for label in labels
+    }
+
+
+def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
+    """The rows that each row beats beyond chance."""
+    found: dict[str, list[str]] = {label: [] for label in labels}
+    if any("R@1" not in row.per_query for row in evaluation.rows.values()) or len(labels) < 2:
+        return found
+    pairs = list(itertools.combinations(labels, 2))
+    hits = {label: evaluation[label].per_query["R@1"] for label in labels}
+    p_values = holm([mcnemar(hits[a], hits[b]).p_value for a, b in pairs])
+    for (a, b), p in zip(pairs, p_values, strict=True):
+        if p < LEVEL:
+            ahead, behind = (a, b) if hits[a].sum() > hits[b].sum() else (b, a)
+            found[ahead].append(behind)
+    return found
+
+
+def _against(evaluation: Evaluation, first: str, label: str) -> tuple[int, int, int]:
+    """Queries that a row answers better than the first row, as well, and worse."""
+    mine, other = evaluation[label].per_query, evaluation[first].per_query
+    by_rank = next((name for name in RANKS if name in mine), None)
+    if by_rank is not None:
+        gain = np.sign(other[by_rank] - mine[by_rank])
+    elif "R@1" in mine:
+        gain = np.sign(mine["R@1"] - other["R@1"])
+    else:
+        return 0, 0, 0
+    return int((gain > 0).sum()), int((gain == 0).sum()), int((gain < 0).sum())

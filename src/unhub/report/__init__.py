@@ -1,0 +1,1 @@
+"""What was found, on paper: figures from plain data."""

@@ -1,0 +1,137 @@
+"""A ResultTable as text to paste: plain, Markdown, LaTeX in the layout of the paper's tables, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from unhub.api.tables import escape
+from unhub.experiments.result import SPARSITY, ResultTable, Row
+from unhub.metrics import metric
+
+BADGE = "transductive"
+NAMES = {
+    "none": "none", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
+    "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
+}  # fmt: skip
+"""what the paper calls the rows"""
+
+
+def plain(table: ResultTable) -> str:
+    """Aligned columns; a letter behind a name, and behind R@1 the letters of the rows it beats beyond chance."""
+    lines = [_header(table), *([*_names(row), *_cells(table, row, at)] for at, row in enumerate(table.rows))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    text = ["  ".join(_aligned(line, widths)) for line in lines]
+    rule = "-" * len(text[0])
+    return "\n".join(
+        [title(table), text[0].rstrip(), rule, *(each.rstrip() for each in text[1:]), *_notes(table, "  ")]
+    )
+
+
+def markdown(table: ResultTable) -> str:
+    """A Markdown table, the best of each column bold."""
+    lines = [_header(table), ["---", "---", *("---:" for _ in _columns(table))]]
+    lines += [[*_names(row), *_cells(table, row, at, bold="**{}**")] for at, row in enumerate(table.rows)]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([f"**{title(table)}**", "", body, "", *(f"*{note}*  " for note in _notes(table, ""))]).rstrip()
+
+
+def latex(table: ResultTable) -> str:
+    """A booktabs table: directions over their metrics, a rule between banks, the best bold, letters above R@1."""
+    count = len(table.metrics)
+    lines = [rf"\begin{{tabular}}{{ll{'c' * count * len(table.directions)}}}", r"\toprule"]
+    over = [rf"\multicolumn{{{count}}}{{c}}{{{escape(each)}}}" for each in table.directions]
+    lines.append(rf"Method & Bank & {' & '.join(over)} \\")
+    starts = [3 + count * at for at in range(len(table.directions))]
+    lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + count - 1}}}" for start in starts))
+    lines.append(" & ".join(["", "", *(escape(name) for _, name in _columns(table))]) + r" \\")
+    at = 0
+    for block in table.blocks:
+        lines.append(r"\midrule")
+        for row in block.rows:
+            cells = _cells(table, row, at, bold=r"\textbf{{{}}}", above=r"$^{{{}}}$", escaped=True)
+            lines.append(" & ".join([*(escape(each) for each in _names(row)), *cells]) + r" \\")
+            at += 1
+    said = [f"% {note}" for note in (title(table), *_notes(table, ""))]
+    return "\n".join([*said, *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def csv_lines(table: ResultTable) -> str:
+    """One line for each row, direction and metric, with its interval and its settings."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(
+        ["table", "dataset", "model", "protocol", "direction", "bank", "method", "metric", "value", "low", "high",
+         "beats", "wins", "ties", "losses", "transductive", "settings"]
+    )  # fmt: skip
+    for row in table.rows:
+        for direction, name in _columns(table):
+            if name not in row.values.get(direction, {}):
+                continue
+            low, high = row.intervals[direction].get(name, ("", ""))
+            standing = row.standing[direction]
+            settings = " ".join(f"{key}={value}" for key, value in row.settings[direction].items())
+            writer.writerow(
+                [table.name, table.dataset, table.model, table.protocol, direction, row.bank, row.label, name,
+                 row.values[direction][name], low, high, standing.beats, standing.wins, standing.ties, standing.losses,
+                 row.transductive, settings]
+            )  # fmt: skip
+    return sink.getvalue()
+
+
+def title(table: ResultTable) -> str:
+    """What a table is about, in one line."""
+    return f"{table.title}: {table.dataset}, {table.model} (protocol: {table.protocol})"
+
+
+def _columns(table: ResultTable) -> list[tuple[str, str]]:
+    return [(direction, name) for direction in table.directions for name in table.metrics]
+
+
+def _header(table: ResultTable) -> list[str]:
+    many = len(table.directions) > 1
+    return ["method", "bank", *(f"{way} {name}" if many else name for way, name in _columns(table))]
+
+
+def _names(row: Row) -> list[str]:
+    """The name of a row with its letter, and its bank."""
+    standing = next(iter(row.standing.values()))
+    bank = "-" if row.method == "none" else f"{row.bank} ({BADGE})" if row.transductive else row.bank
+    return [f"{NAMES.get(row.label, row.label)} ({standing.letter})", bank]
+
+
+def _cells(
+    table: ResultTable, row: Row, at: int, *, bold: str = "{}", above: str = " {}", escaped: bool = False
+) -> list[str]:
+    made = []
+    for direction, name in _columns(table):
+        values = row.values.get(direction, {})
+        text = number(name, values[name]) if name in values else "-"
+        if at in table.best(direction, name):
+            text = bold.format(text)
+        beats = row.standing[direction].beats if direction in row.standing and name == "R@1" else ""
+        made.append(text + (above.format(beats) if beats else ""))
+    return [each.replace("%", r"\%") for each in made] if escaped else made
+
+
+def number(name: str, value: float) -> str:
+    """A value with as many digits as the paper gives it."""
+    one = name == SPARSITY or name in ("MdR", "MnR") or metric(name).percent
+    return f"{value:.1f}" if one else f"{value:.2f}"
+
+
+def _aligned(line: list[str], widths: list[int]) -> Iterator[str]:
+    for at, (text, width) in enumerate(zip(line, widths, strict=True)):
+        yield text.ljust(width) if at < 2 else text.rjust(width)
+
+
+def _notes(table: ResultTable, indent: str) -> list[str]:
+    said = ["letters: rows that a row beats at R@1 (exact McNemar, Holm over all pairs of its block, 5 %)"]
+    if any(row.transductive for row in table.rows):
+        said.append(f"{BADGE}: test queries are in the bank; no deployed system has them in advance")
+    for row in table.rows:
+        if row.method != "none":
+            counts = ", ".join(f"{way} {each.wins} / {each.ties} / {each.losses}" for way, each in row.standing.items())
+            said.append(f"{NAMES.get(row.label, row.label)}, {row.bank}: better / same / worse than none: {counts}")
+    return [f"{indent}{note}" for note in (*said, *table.notes)]

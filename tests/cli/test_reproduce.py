@@ -1,0 +1,89 @@
+"""``unhub reproduce`` and ``unhub check FILE``: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from .conftest import Run
+
+
+def test_init_writes_a_template_and_never_over_a_file(run: Run, folder: Path) -> None:
+    assert run("reproduce", "init", "-o", "mine.toml").code == 0
+    text = (folder / "mine.toml").read_text()
+    assert "[banks.val]" in text
+    again = run("reproduce", "init", "-o", "mine.toml")
+    assert (again.code, "there already" in again.err) == (2, True)
+    assert (folder / "mine.toml").read_text() == text
+
+
+def test_check_says_what_can_be_made(run: Run, folder: Path) -> None:
+    told = json.loads(run("check", "experiment.toml", "--json").out)
+    assert told["parts"]["banks.val.queries"] == [120, 16]
+    assert told["tables"]["banks"] == {"can_be_made": True, "lacks": None}
+    assert told["problems"] == []
+    shown = run("check", "experiment.toml").out
+    assert "next: unhub reproduce experiment.toml --table query-aware" in shown
+
+
+@pytest.mark.parametrize(
+    ("part", "array", "said"),
+    [
+        ("bank.npy", np.ones((5, 7), dtype=np.float32), "banks.val.queries has 7 columns but test.targets has 16"),
+        ("queries.npy", np.ones((9, 16), dtype=np.float32), "9 queries and 40 targets are not aligned"),
+        ("other_targets.npy", None, "banks.val.targets: there is no file"),
+    ],
+)
+def test_check_finds_what_is_wrong(run: Run, folder: Path, part: str, array: np.ndarray | None, said: str) -> None:
+    if array is None:
+        (folder / part).unlink()
+    else:
+        np.save(folder / part, array)
+    ended = run("check", "experiment.toml")
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_tables_are_printed_and_written(run: Run, folder: Path) -> None:
+    ended = run("reproduce", "experiment.toml", "--table", "4", "--table", "query-aware", "-o", "out")
+    assert ended.code == 0
+    assert "val & val" in ended.out
+    assert "written to out" in ended.out
+    told = json.loads(run("reproduce", "experiment.toml", "--table", "4", "--json").out)["tables"]["banks"]
+    written = json.loads((folder / "out" / "banks" / "table.json").read_text())
+    assert told["rows"] == written["rows"]
+    assert (folder / "out" / "query-aware" / "table.tex").read_text().startswith("% The test queries as the bank")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["experiment.toml", "--table", "9"], "there is no table '9'; There are query-aware (1, 2"),
+        (["experiment.toml", "--table", "A6"], "dataset.task is retrieval, not classification"),
+        (["experiment.toml", "--protocol", "mine"], "there is no protocol 'mine'; use paper or authors."),
+        (["experiment.toml", "--compare", "paper"], "have no Small with made; they have"),
+        (["experiment.toml", "--compare", "ours"], "--compare paper"),
+        (["nothing.toml"], "there is no experiment file nothing.toml"),
+    ],
+)
+def test_mistakes_are_one_sentence(run: Run, folder: Path, words: list[str], said: str) -> None:
+    ended = run("reproduce", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert len(ended.err.strip().splitlines()) == 1
+
+
+def test_the_papers_values_stand_beside_ours(run: Run, folder: Path) -> None:
+    text = (folder / "experiment.toml").read_text()
+    named = text.replace("Small", "MSR-VTT").replace('"made"', '"CLIP4Clip"\ndirections = ["t2v", "v2t"]')
+    (folder / "experiment.toml").write_text(named)
+    ended = run("reproduce", "experiment.toml", "--table", "1", "--compare", "paper")
+    assert ended.code == 0
+    lines = [line for line in ended.out.splitlines() if line.startswith("+SN ") and "R@1 " in line and "t2v" in line]
+    assert any("49.6" in line and "another value" in line for line in lines)
+    told = json.loads(run("reproduce", "experiment.toml", "--table", "1", "--compare", "paper", "--json").out)
+    assert {each["paper"] for each in told["compared"]["query-aware"] if each["method"] == "none"} >= {43.9, 44.7}

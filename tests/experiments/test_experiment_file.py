@@ -1,0 +1,90 @@
+"""Experiment files: what they may say, and one sentence for every mistake."""
+
+import pytest
+
+from unhub import InputError
+from unhub.experiments import possible, read_experiment
+from unhub.experiments.template import TEMPLATE
+
+
+def test_paths_are_relative_to_the_file(written, tmp_path, monkeypatch):
+    path = written(test='queries = "test_queries.npy"\ntargets = "~/x.npz::a"')
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.chdir("/")
+    found = read_experiment(path)
+    assert found.test == {"queries": str(tmp_path / "test_queries.npy"), "targets": "/home/somebody/x.npz::a"}
+    assert set(found.banks) == {"val", "train"}
+    assert found.files()["banks.val.queries"] == str(tmp_path / "val_queries.npy")
+
+
+def test_yaml_says_the_same_as_toml(written, tmp_path):
+    toml = read_experiment(written())
+    other = tmp_path / "experiment.yaml"
+    other.write_text(
+        "dataset: {name: Small, model: made}\n"
+        "test: {queries: test_queries.npy, targets: test_targets.npy}\n"
+        "banks:\n"
+        "  val: {queries: val_queries.npy, targets: val_targets.npy}\n"
+        "  train: {queries: train_queries.npy, targets: train_targets.npy}\n"
+        "settings: {tau: 0.1}\n"
+    )
+    yaml = read_experiment(other)
+    assert (yaml.name, yaml.test, yaml.banks, yaml.settings) == (toml.name, toml.test, toml.banks, toml.settings)
+
+
+def test_the_template_is_an_experiment_as_it_stands(tmp_path):
+    path = tmp_path / "experiment.toml"
+    path.write_text(TEMPLATE)
+    found = read_experiment(path)
+    assert (found.name, found.model, found.directions) == ("MSR-VTT", "CLIP4Clip", ("t2v", "v2t"))
+    uncommented = "\n".join(
+        line.removeprefix("# ") if line.startswith(("# [", "# queries = ", "# targets = ")) else line
+        for line in TEMPLATE.splitlines()
+    )
+    path.write_text(uncommented)
+    assert set(read_experiment(path).banks) == {"val", "train"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names nothing|test.queries is missing"),
+        ("[test]\nqueris = 'a.npy'", r"there is no test.queris; did you mean queries\?"),
+        ("[test]\nqueries = 'a.npy'", "test.targets is missing"),
+        ("[test]\nqueries = 1\ntargets = 'b.npy'", "test.queries is 1; write the path of a file"),
+        ("[test]\nscores = 'S.npy'\nqueries = 'a.npy'", "embeddings and a matrix of scores"),
+        ("[test]\nscores = 'S.npy'\n[dataset]\ntask = 'guessing'", "dataset.task is 'guessing'"),
+        ("[test]\nscores = 'S.npy'\n[dataset]\ndirections = ['a', 'a']", "give one or two names"),
+        ("[test]\nscores = 'S.npy'\n[banks]\nval = 'x.npy'", r"banks.val is 'x.npy'; write it as a section"),
+        ("[test\n", "is not valid TOML"),
+        ("[test]\nscores = 'S.npy'\n[settings]\ntemperature = 1", "there is no settings.temperature"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path, text, said):
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said) as caught:
+        read_experiment(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"there is no experiment file .* unhub reproduce init"):
+        read_experiment(tmp_path / "none.toml")
+
+
+def test_what_can_be_made_follows_from_what_is_there(written):
+    full = possible(read_experiment(written()))
+    assert [name for name, lacking in full.items() if lacking is None] == [
+        "query-aware",
+        "banks",
+        "skewness",
+        "variants",
+    ]
+    bare = possible(read_experiment(written(banks=())))
+    assert "name banks.val.queries, an embedding file" in bare["banks"]
+    matrix = possible(read_experiment(written(test='scores = "S.npy"', banks=())))
+    assert "name banks.val.scores, a matrix" in matrix["banks"]
+    classes = possible(read_experiment(written(dataset='task = "classification"', banks=())))
+    assert [name for name, lacking in classes.items() if lacking is None] == ["classification"]

@@ -1,0 +1,71 @@
+"""The paper's values as data, and ours beside them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from unhub import InputError
+from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments.comparing import compare
+from unhub.experiments.reference import printed, tables
+from unhub.experiments.running import TABLES
+
+
+def value(table, dataset, model, direction, method, metric, bank=""):
+    found = [
+        each for each in printed()
+        if (each.table, each.dataset, each.model, each.direction, each.method, each.metric, each.bank)
+        == (table, dataset, model, direction, method, metric, bank)
+    ]  # fmt: skip
+    assert len(found) == 1
+    return found[0]
+
+
+def test_every_table_of_the_paper_is_there():
+    assert set(tables()) == {"1", "2", "3", "4", "5", "6", *(f"A{number}" for number in range(1, 11))}
+    assert {number for each in TABLES.values() for number in each.numbers} == set(tables())
+    keys = Counter(
+        (each.table, each.dataset, each.model, each.direction, each.bank, each.method, each.metric)
+        for each in printed()
+    )
+    assert max(keys.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "number"),
+    [
+        (("1", "MSR-VTT", "CLIP4Clip", "t2v", "none", "R@1"), 43.9),
+        (("1", "MSR-VTT", "CLIP4Clip", "t2v", "is", "R@1"), 48.1),
+        (("1", "MSR-VTT", "CLIP4Clip", "t2v", "sn", "R@1"), 49.6),
+    ],
+)
+def test_values_read_by_hand(key, number):
+    assert value(*key).value == number
+
+
+def test_known_errata_are_flagged():
+    assert value("1", "MSR-VTT", "CLIP4Clip", "t2v", "sn", "R@1").flag == "conflict"
+    assert {each.flag for each in printed()} == {"", "misprint", "conflict", "prior_work", "commented"}
+    dis = [each for each in printed() if each.table == "1" and each.method == "dis" and each.metric in ("R@5", "R@10")]
+    assert dis
+    assert all(each.flag == "misprint" for each in dis)
+
+
+def test_ours_stand_beside_theirs(written, tmp_path):
+    np.save(tmp_path / "S.npy", np.random.default_rng(0).standard_normal((50, 50)).astype(np.float32))
+    path = written(test='scores = "S.npy"', banks=(), dataset='directions = ["t2v", "v2t"]', settings="tau = 1.0")
+    path.write_text(path.read_text().replace('"Small"', '"msrvtt"').replace('"made"', '"clip4clip"'))
+    table = reproduce(read_experiment(path), ["1"], preset("paper"))[0]
+    found = compare(table, ("1",))
+    assert {each.method for each in found} == {"none", "is", "dis", "sn"}
+    assert {each.direction for each in found} == {"t2v", "v2t"}
+    sn = next(each for each in found if (each.method, each.direction, each.metric) == ("sn", "t2v", "R@1"))
+    assert sn.theirs.value == 49.6
+    assert sn.difference == pytest.approx(sn.ours - 49.6)
+
+
+def test_a_dataset_that_the_paper_does_not_have_is_said(written):
+    table = reproduce(read_experiment(written(banks=())), ["1"], preset("paper"))[0]
+    with pytest.raises(InputError, match=r"have no Small with made; they have .*MSR-VTT with CLIP4Clip"):
+        compare(table, ("1", "2"))

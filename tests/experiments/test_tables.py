@@ -1,0 +1,140 @@
+"""The tables of an experiment: the numbers are those of unhub.evaluate, arranged as the paper does."""
+
+import numpy as np
+import pytest
+
+import unhub
+from unhub import InputError
+from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments.standing import standings
+
+PAPER = preset("paper")
+
+
+def made(path, table, protocol=PAPER):
+    return reproduce(read_experiment(path), [table], protocol)[0]
+
+
+def values(table, label, way, bank=None):
+    return next(row.values[way] for row in table.rows if row.label == label and bank in (None, row.bank))
+
+
+def test_query_aware_is_evaluate_both_ways(written, arrays):
+    table = made(written(dataset='directions = ["t2i", "i2t"]'), "1")
+    queries, targets = arrays["test"]
+    result = unhub.evaluate(
+        queries=queries, targets=targets, relevant=np.arange(60), methods=["none", "is", "dis", "sn"],
+        metrics=table.metrics, direction="both", ties="optimistic", tau=0.1,
+    )  # fmt: skip
+    for label in ("none", "is", "dis", "sn"):
+        assert values(table, label, "t2i") == pytest.approx(dict(result[label].values))
+        assert values(table, label, "i2t") == pytest.approx(dict(result.reverse[label].values))
+    assert [row.transductive for row in table.rows] == [False, True, True, True]
+
+
+def test_banks_have_a_block_for_queries_alone_and_one_for_both(written, arrays):
+    table = made(written(), "banks")
+    assert [block.bank for block in table.blocks] == ["val & -", "val & val", "train & -", "train & train"]
+    assert [row.label for row in table.blocks[1].rows] == ["dualis", "dualdis", "dbsn"]
+    assert not any(row.transductive for row in table.rows)
+    queries, targets = arrays["test"]
+    result = unhub.evaluate(
+        queries=queries, targets=targets, relevant=np.arange(60), query_bank=arrays["val"][0],
+        target_bank=arrays["val"][1], methods=["sn", "dbsn"], metrics=table.metrics, ties="optimistic", tau=0.1,
+    )  # fmt: skip
+    assert values(table, "dbsn", "forward", "val & val") == pytest.approx(dict(result["dbsn"].values))
+    assert values(table, "sn", "forward", "val & -") == pytest.approx(dict(result["sn"].values))
+    assert set(table.rows[1].values) == {"forward", "reverse"}
+
+
+def test_matrices_give_the_same_as_the_embeddings_they_come_from(written, arrays, tmp_path):
+    by_vectors = made(written(), "banks")
+    (queries, targets), (bank, others) = arrays["test"], arrays["val"]
+    np.save(tmp_path / "S.npy", queries @ targets.T)
+    np.save(tmp_path / "S_bt.npy", bank @ targets.T)
+    np.save(tmp_path / "S_bb.npy", bank @ others.T)
+    np.save(tmp_path / "S_tt.npy", others @ targets.T)
+    path = written(test='scores = "S.npy"', banks=(), name="matrix.toml")
+    said = '\n[banks.val]\nscores = "S_bt.npy"\ncross = "S_bb.npy"\ntarget_scores = "S_tt.npy"\n'
+    path.write_text(path.read_text() + said)
+    by_matrices = made(path, "banks")
+    for row in by_matrices.rows:
+        same = values(by_vectors, row.label, "forward", row.bank)
+        assert row.values["forward"] == pytest.approx(same, abs=1e-6)
+
+
+def test_self_retrieval_masks_the_pair_before_fitting(written, arrays, tmp_path):
+    targets = arrays["test"][1]
+    labels = np.arange(60) % 12
+    np.save(tmp_path / "labels.npy", labels)
+    path = written(
+        dataset='task = "self-retrieval"', test='targets = "test_targets.npy"\nlabels = "labels.npy"', banks=()
+    )
+    table = made(path, "A5")
+    assert table.metrics == ("R@1", "R@2", "R@4", "R@8")
+    scores = targets.astype(np.float64) @ targets.T
+    np.fill_diagonal(scores, -np.inf)
+    first = scores.argmax(axis=1)
+    assert values(table, "none", "forward")["R@1"] == pytest.approx(100 * np.mean(labels[first] == labels))
+
+
+def test_classification_asks_for_classes(written, arrays, tmp_path):
+    labels = np.arange(60) % 5
+    np.save(tmp_path / "class_of.npy", labels)
+    np.save(tmp_path / "classes.npy", arrays["val"][1][:5])
+    said = 'queries = "test_queries.npy"\ntargets = "classes.npy"\nrelevant = "class_of.npy"'
+    table = made(written(dataset='task = "classification"\nmetrics = ["R@1"]', test=said, banks=()), "classification")
+    right = (arrays["test"][0] @ arrays["val"][1][:5].T).argmax(axis=1) == labels
+    assert values(table, "none", "forward")["R@1"] == pytest.approx(100 * right.mean())
+    assert table.directions == ("forward",)
+
+
+def test_plans_do_not_count_ties_as_hits(written, tmp_path):
+    scores = np.random.default_rng(4).standard_normal((60, 60)) + 1.5 * np.eye(60)
+    np.save(tmp_path / "S.npy", scores.astype(np.float32))
+    table = made(written(test='scores = "S.npy"', banks=(), settings="tau = 0.5"), "variants")
+    for label in ("otn", "hn", "sparse_k(k=1)"):
+        found = values(table, label, "forward")
+        assert found["R@10"] == pytest.approx(found["R@1"], abs=10)
+        assert found["R@10"] < values(table, "sn", "forward")["R@10"]
+        assert found["sparsity"] > 90
+    assert values(table, "sn", "forward")["sparsity"] == 0
+    assert any("ties: average" in note for note in table.notes)
+
+
+def test_a_part_that_is_missing_is_named_with_what_would_provide_it(written):
+    with pytest.raises(InputError, match=r"the table banks cannot be made: there is no bank; name banks.val.queries"):
+        made(written(banks=()), "A7")
+    with pytest.raises(
+        InputError, match=r"there is no table 'bank'; did you mean banks\? There are query-aware \(1, 2"
+    ):
+        made(written(), "bank")
+
+
+def test_letters_say_which_rows_are_beaten_and_counts_add_up(arrays):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((400, 400)) + 3 * np.eye(400) + 2 * (rng.random(400) < 0.02)
+    result = unhub.evaluate(scores=scores, relevant=np.arange(400), methods=["none", "is", "sn"], tau=0.5)
+    found = standings(result)
+    assert [each.letter for each in found.values()] == ["a", "b", "c"]
+    assert found["none"].beats == ""
+    assert "a" in found["sn"].beats
+    assert all(each.wins + each.ties + each.losses == 400 for each in found.values())
+    assert found["none"].ties == 400
+    ranks = {label: result[label].per_query["MnR"] for label in result}
+    assert found["sn"].wins == int((ranks["sn"] < ranks["none"]).sum())
+
+
+def test_notes_hold_each_warning_once(written):
+    table = made(written(settings="tau = 0.0005"), "1")
+    sharp = [note for note in table.notes if "is sharp" in note]
+    assert sharp
+    assert len(sharp) == len(set(sharp))
+
+
+def test_hashes_name_the_files(written, tmp_path):
+    import hashlib
+
+    table = made(written(), "1")
+    wanted = hashlib.sha256((tmp_path / "test_queries.npy").read_bytes()).hexdigest()
+    assert table.facts["files"]["test.queries"] == wanted
