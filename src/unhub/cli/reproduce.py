@@ -66,7 +66,8 @@ def command(
         raise InputError(f"--compare is {compare!r}; the only values to compare with are the paper's: --compare paper.")
     from unhub.experiments import possible, preset, read_experiment, reproduce
     from unhub.experiments.comparing import compare as compared
-    from unhub.experiments.running import TABLES
+    from unhub.experiments.comparing import refuse_unknown
+    from unhub.experiments.running import named
     from unhub.report import result_files, result_tables
 
     experiment, chosen = read_experiment(file), preset(protocol)
@@ -74,9 +75,11 @@ def command(
     wanted = list(table or []) or (can if every else can[:1])
     if not wanted:
         raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {file}.")
+    if compare:
+        refuse_unknown(experiment.name, experiment.model, [one for each in wanted for one in named(each).numbers])
     with working("reproducing") as progress:
         made = reproduce(experiment, wanted, chosen, progress=progress)
-    beside = {each.name: compared(each, TABLES[each.name].numbers) for each in made} if compare else {}
+    beside = {each.name: compared(each, named(each.name).numbers) for each in made} if compare else {}
     if output is not None:
         for each in made:
             result_files.write(each, experiment, Path(output))
@@ -113,7 +116,7 @@ def _show(table: ResultTable, found: list[Compared]) -> None:
     from unhub.experiments.reference import DOUBTED
     from unhub.report.result_tables import NAMES, number
 
-    lines = [f"beside the paper: {table.dataset}, {table.model}"]
+    lines = [f"beside the paper: {table.dataset}, {table.model}" + ("" if found else ": it prints no such values")]
     for each in found:
         where = f"{NAMES.get(each.method, each.method):10} {each.bank:14} {each.direction:4} {each.metric:8}"
         values = f"{number(each.metric, each.ours):>7} {each.theirs.value:>7g}"

@@ -28,21 +28,27 @@ class Compared:
         return self.ours - self.theirs.value
 
 
+def has_values(dataset: str, model: str, numbers: Sequence[str]) -> bool:
+    """Whether the paper's tables of these numbers have this dataset with this model."""
+    return bool(_known(dataset, model, numbers))
+
+
+def refuse_unknown(dataset: str, model: str, numbers: Sequence[str]) -> None:
+    """An error that lists what these tables of the paper have, if it is not this dataset with this model."""
+    if has_values(dataset, model, numbers):
+        return
+    have = sorted(
+        {f"{each.dataset} with {each.model}" for each in printed() if each.table in numbers and not each.flag}
+    )
+    raise InputError(
+        f"the paper's tables {', '.join(numbers)} have no {dataset} with {model}; they have {'; '.join(have)}. Name one of "
+        f"them in dataset.name and dataset.model."
+    )
+
+
 def compare(table: ResultTable, numbers: Sequence[str]) -> list[Compared]:
     """Every value of a table that the paper prints for the same dataset, model, direction, bank and method."""
-    wanted = {_plain(table.dataset), _plain(table.model)}
-    known = {
-        (each.bank or QUERY_AWARE if each.method != "none" else "", each.method, each.direction, each.metric): each
-        for each in printed()
-        if each.table in numbers and {_plain(each.dataset), _plain(each.model)} == wanted
-    }
-    if not known:
-        these = [each for each in printed() if each.table in numbers and not each.flag]
-        have = sorted({f"{each.dataset} with {each.model}" for each in these})
-        raise InputError(
-            f"the paper's tables {', '.join(numbers)} have no {table.dataset} with {table.model}; they have "
-            f"{'; '.join(have)}. Name one of them in dataset.name and dataset.model."
-        )
+    known = _known(table.dataset, table.model, numbers)
     found = []
     for row in table.rows:
         for direction, values in row.values.items():
@@ -51,6 +57,15 @@ def compare(table: ResultTable, numbers: Sequence[str]) -> list[Compared]:
                 if key in known:
                     found.append(Compared(row.bank, row.label, direction, metric, value, known[key]))
     return found
+
+
+def _known(dataset: str, model: str, numbers: Sequence[str]) -> dict[tuple[str, str, str, str], Printed]:
+    """The printed values of a dataset and a model, by bank, method, direction and metric."""
+    return {
+        (each.bank or QUERY_AWARE if each.method != "none" else "", each.method, each.direction, each.metric): each
+        for each in printed()
+        if each.table in numbers and (_plain(each.dataset), _plain(each.model)) == (_plain(dataset), _plain(model))
+    }
 
 
 def _plain(name: str) -> str:
