@@ -37,12 +37,11 @@ def refuse_unknown(dataset: str, model: str, numbers: Sequence[str]) -> None:
     """An error that lists what these tables of the paper have, if it is not this dataset with this model."""
     if has_values(dataset, model, numbers):
         return
-    have = sorted(
-        {f"{each.dataset} with {each.model}" for each in printed() if each.table in numbers and not each.flag}
-    )
+    these = [each for each in printed() if each.table in numbers and not each.flag]
+    have = sorted({f"{each.dataset} with {each.model}" for each in these})
     raise InputError(
-        f"the paper's tables {', '.join(numbers)} have no {dataset} with {model}; they have {'; '.join(have)}. Name one of "
-        f"them in dataset.name and dataset.model."
+        f"the paper's tables {', '.join(numbers)} have no {dataset} with {model}; they have {'; '.join(have)}. "
+        f"Name one of them in dataset.name and dataset.model."
     )
 
 
