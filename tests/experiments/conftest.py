@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-PARTS = {"test": 60, "val": 80, "train": 120}
+PARTS = {"test": 60, "val": 80, "train": 120, "other": 50}
 
 
 def unit(rows):

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import check, demo, diagnose, encode, evaluate, export, extend, fit, reproduce, rollback, search
+from unhub.cli import check, demo, diagnose, encode, evaluate, export, extend, fit, reproduce, rollback, search, sweep
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 
@@ -25,6 +25,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": export.command,
     "rollback": rollback.command,
     "reproduce": reproduce.command,
+    "sweep": sweep.command,
     "encode": encode.command,
 }
 

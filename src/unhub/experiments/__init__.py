@@ -4,9 +4,11 @@ from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.presets import PRESETS, Preset, preset
 from unhub.experiments.result import ResultTable
 from unhub.experiments.running import TABLES, possible, reproduce
+from unhub.experiments.sweeps import SWEEPS, sweep
 
 __all__ = [
     "PRESETS",
+    "SWEEPS",
     "TABLES",
     "Experiment",
     "Preset",
@@ -15,4 +17,5 @@ __all__ = [
     "preset",
     "read_experiment",
     "reproduce",
+    "sweep",
 ]

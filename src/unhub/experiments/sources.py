@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,12 @@ from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
 from unhub.api.sources import Reader
+from unhub.banks import Bank, spread
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import CHOICES, Experiment
 from unhub.experiments.presets import Preset
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray
+from unhub.foundation.types import FloatArray, IntArray
 from unhub.io import open_rows, read_ids, read_relevance, relevance_from_labels
 from unhub.methods import Method
 from unhub.metrics import Relevance
@@ -32,17 +35,20 @@ def evaluated(
     bank: str | None = None,
     plan: FloatArray | None = None,
     ties: str | None = None,
+    arrays: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """One direction of an experiment with one bank, or with the test queries as the bank.
 
     plan: a matrix (query, target) that stands for the scores of the test set. ties: how equal scores rank, instead of
-    as the preset has it; the file has the last word.
+    as the preset has it; the file has the last word. arrays: banks as evaluate takes them, instead of the bank's own.
     """
     given = {name: value for name, value in experiment.settings.items() if name in CHOICES}
+    if arrays is not None and bank is None:
+        given["allow_overlap"] = True  # a part of the test queries is their bank
     return evaluate(
         **_test(experiment, plan),
-        **({} if bank is None else _bank(experiment, bank)),
+        **(arrays if arrays is not None else {} if bank is None else _bank(experiment, bank)),
         methods=methods,
         metrics=metrics,
         direction=direction,  # type: ignore[arg-type]
@@ -55,14 +61,62 @@ def evaluated(
 
 def matrix_of(experiment: Experiment) -> FloatArray:
     """The scores of the test set (query, target), whole: the file's, or the products of its embeddings."""
+    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(_scores(experiment))])
+
+
+def score_spread(experiment: Experiment) -> float:
+    """The standard deviation of the test scores, from a sample."""
+    return spread(_scores(experiment)).std
+
+
+def rows_of(source: str, name: str) -> FloatArray:
+    """Every row of a file."""
+    found: FloatArray = np.asarray(open_rows(source, name=name)[:], dtype=np.float32)
+    return found
+
+
+def _scores(experiment: Experiment) -> Bank:
+    """The scores of the test set, in blocks."""
     test, said = experiment.test, experiment.settings
     reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), tensors=False)
     if not experiment.vectors:
-        bank = reader.matrix(reader.scores(test["scores"], "test.scores"))
+        return reader.matrix(reader.scores(test["scores"], "test.scores"))
+    targets = reader.vectors(test["targets"], "test.targets")
+    return reader.products(reader.vectors(test.get("queries", test["targets"]), "test.queries"), targets)
+
+
+@dataclass(frozen=True, eq=False)
+class BankParts:
+    """A bank whole, so that parts of it can be drawn: how many queries and targets it has, and its arrays."""
+
+    queries: int
+    targets: int | None
+    arrays: Mapping[str, FloatArray]
+    """as evaluate names them"""
+
+    def only(self, rows: IntArray, others: IntArray | None) -> tuple[dict[str, FloatArray], FloatArray | None]:
+        """These rows and these targets of it, and the embeddings of the rows, if that is what it is made of."""
+        chosen = {}
+        for name, array in self.arrays.items():
+            part = array[others if name in ("target_bank", "target_bank_scores") else rows]
+            chosen[name] = part[:, others] if name == "cross_bank_scores" else part
+        return chosen, chosen.get("query_bank")
+
+
+def bank_parts(experiment: Experiment, bank: str | None) -> BankParts:
+    """The arrays of a bank; without one, the test queries are the bank."""
+    if bank is None:
+        name = "query_bank" if experiment.vectors else "query_bank_scores"
+        side = "queries" if experiment.vectors else "scores"
+        arrays = {name: rows_of(experiment.test[side], f"test.{side}")}
     else:
-        targets = reader.vectors(test["targets"], "test.targets")
-        bank = reader.products(reader.vectors(test.get("queries", test["targets"]), "test.queries"), targets)
-    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(bank)])
+        arrays = {name: rows_of(path, f"banks.{bank}") for name, path in _bank(experiment, bank).items()}
+    queries = arrays["query_bank" if experiment.vectors else "query_bank_scores"]
+    if "target_bank" in arrays:
+        targets: int | None = len(arrays["target_bank"])
+    else:
+        targets = arrays["cross_bank_scores"].shape[1] if "cross_bank_scores" in arrays else None
+    return BankParts(len(queries), targets, arrays)
 
 
 def _test(experiment: Experiment, plan: FloatArray | None) -> dict[str, Any]:

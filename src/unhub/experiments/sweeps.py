@@ -1,0 +1,218 @@
+"""Sweeps: what a temperature, the size of a bank, its source, the strength or the rounds do.
+
+Each is a list of jobs whose points are kept as they come, so that an interrupted sweep goes on.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from unhub.api.progress import Progress
+from unhub.experiments.experiment import Experiment
+from unhub.experiments.kept import KeptPoints, Point
+from unhub.experiments.presets import Preset
+from unhub.experiments.protocols import Run
+from unhub.experiments.result import QUERY_AWARE
+from unhub.experiments.running import hashes
+from unhub.experiments.sources import bank_parts, evaluated, rows_of, score_spread
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.types import IntArray
+from unhub.methods import Method, method, settings
+from unhub.metrics import emd
+
+METRICS = ("R@1", "skew@1", "skew@10")
+TAUS = tuple(float(each) for each in np.linspace(0.005, 0.025, 9))
+RELATIVE = (1 / 12, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 1.0, 1.5, 2.0)
+"""of the standard deviation of the scores, where temperatures follow it"""
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+ROUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
+RATIOS = tuple(2.0**-each for each in range(3, 11))
+TO_TARGETS, TO_QUERIES = "EMD to targets", "EMD to test queries"
+
+Job = tuple[str, Callable[[], list[Point]]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sweep of one experiment: with which bank, how often drawn anew, and whether temperatures follow the scores."""
+
+    run: Run
+    bank: str | None
+    rounds: int
+    seed: int
+    relative: bool
+
+    @property
+    def dual(self) -> bool:
+        """Whether the bank has targets, so that DBSN can learn from it."""
+        parts = {} if self.bank is None else self.run.experiment.banks[self.bank]
+        return bool({"targets", "cross"} & set(parts))
+
+    def methods(self, *names: str) -> list[Method]:
+        """These methods, as the preset has them; DBSN only where the bank has targets."""
+        wanted = tuple(name for name in names if name != "dbsn" or self.dual)
+        return self.run.methods(wanted, "forward", banked=self.bank is not None)
+
+    def points(
+        self, at: float, chosen: list[Method], *, round: int = 0, arrays: dict[str, Any] | None = None,
+        bank: str | None = None, label: str = "", more: dict[str, float] | None = None,
+    ) -> list[Point]:  # fmt: skip
+        """A point for each of these methods; ``more`` are values that belong to all of them."""
+        its, name = self.run.experiment, bank or self.bank
+        with warnings.catch_warnings():  # a sweep goes where a temperature does not suit
+            warnings.filterwarnings("ignore", r"tau1? = ", UnhubWarning)
+            done = evaluated(
+                its, self.run.preset, chosen, direction="forward", metrics=METRICS, bank=name, arrays=arrays
+            )
+        return [
+            Point(
+                at, round, name or QUERY_AWARE, row.method, {**row.values, **(more or {})}, row.intervals.get("R@1"),
+                dict(row.settings), label,
+            )
+            for row in done.rows.values()
+        ]  # fmt: skip
+
+
+def _none(asked: Asked) -> Job:
+    return "none", lambda: asked.points(0.0, asked.methods("none"))
+
+
+def _each(asked: Asked, places: tuple[float, ...], field: str, names: tuple[str, ...]) -> Iterator[Job]:
+    """A job for each value of one hyper-parameter."""
+
+    def job(value: float, given: float) -> list[Point]:
+        chosen = [method(each, cast(Any, {field: given})) for each in asked.methods(*names) if field in settings(each)]
+        return asked.points(value, chosen)
+
+    for value in places:
+        given = round(value) if field == "iterations" else value
+        yield f"{field}={value:.6g}", partial(job, value, given)
+
+
+def tau(asked: Asked) -> Iterator[Job]:
+    """IS, SN and, with a bank of targets, DBSN at nine temperatures."""
+    yield _none(asked)
+    places = TAUS
+    if asked.relative:
+        std = score_spread(asked.run.experiment)
+        places = tuple(std * each for each in RELATIVE)
+    yield from _each(asked, places, "tau", ("is", "sn", "dbsn"))
+
+
+def strength(asked: Asked) -> Iterator[Job]:
+    """How much of the bias is added."""
+    yield _none(asked)
+    yield from _each(asked, STRENGTHS, "strength", ("is", "sn", "dbsn"))
+
+
+def iterations(asked: Asked) -> Iterator[Job]:
+    """How many rounds SN and DBSN take."""
+    yield _none(asked)
+    yield from _each(asked, tuple(float(each) for each in ROUNDS), "iterations", ("sn", "dbsn"))
+
+
+def bank_size(asked: Asked) -> Iterator[Job]:
+    """Random parts of a bank, drawn anew in each round, with how far they are from the targets and the queries."""
+    its = asked.run.experiment
+    parts = bank_parts(its, asked.bank)
+    yield _none(asked)
+
+    def job(ratio: float, turn: int) -> list[Point]:
+        rng = np.random.default_rng([asked.seed, turn, round(1 / ratio)])
+        rows = _drawn(rng, parts.queries, ratio)
+        others = None if parts.targets is None else _drawn(rng, parts.targets, ratio)
+        arrays, drawn = parts.only(rows, others)
+        chosen = asked.methods("is", "sn", "dbsn")
+        more = {} if drawn is None else _distances(its, drawn, asked.seed)
+        return asked.points(ratio, chosen, round=turn, arrays=arrays, more=more)
+
+    for turn in range(asked.rounds):
+        for ratio in RATIOS:
+            yield f"{ratio:.6g}, round {turn}", partial(job, ratio, turn)
+
+
+def bank_source(asked: Asked) -> Iterator[Job]:
+    """Every bank of the file: how far its queries are from the test queries, and what it gives."""
+    its = asked.run.experiment
+    yield _none(asked)
+
+    def job(name: str) -> list[Point]:
+        far = _distances(its, rows_of(its.banks[name]["queries"], f"banks.{name}.queries"), asked.seed)
+        chosen = asked.run.methods(("is", "sn"), "forward", banked=True)
+        return asked.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
+
+    for name in its.banks:
+        yield name, partial(job, name)
+
+
+SWEEPS: dict[str, Callable[[Asked], Iterator[Job]]] = {
+    "tau": tau,
+    "bank-size": bank_size,
+    "bank-source": bank_source,
+    "strength": strength,
+    "iterations": iterations,
+}
+
+
+def sweep(
+    experiment: Experiment,
+    over: str,
+    preset: Preset,
+    *,
+    bank: str | None = None,
+    rounds: int = 5,
+    seed: int = 0,
+    relative: bool = False,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> list[Point]:
+    """The points of a sweep, from queries to targets; with a folder, finished ones are kept there and not made again.
+
+    bank: the bank of the file that is learnt from; without one, the test queries are the bank.
+    """
+    _refuse(experiment, over, bank)
+    about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
+    files = {"files": hashes(experiment), "settings": dict(experiment.settings)}
+    kept = KeptPoints(None if folder is None else folder / f"{over}.jsonl", about | files)
+    jobs = list(SWEEPS[over](Asked(Run(experiment, preset), bank, rounds, seed, relative)))
+    for done, (name, make) in enumerate(jobs):
+        if progress is not None:
+            progress(f"{over}: {name}", done, len(jobs))
+        if name not in kept.jobs:
+            kept.add(name, make())
+    return [point for name, _ in jobs for point in kept.jobs[name]]
+
+
+def _refuse(experiment: Experiment, over: str, bank: str | None) -> None:
+    if over not in SWEEPS:
+        near = difflib.get_close_matches(over, SWEEPS, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise InputError(f"there is no sweep over {over!r}; {hint}There are {', '.join(SWEEPS)}.")
+    if bank is not None and bank not in experiment.banks:
+        known = ", ".join(experiment.banks) or "none"
+        raise InputError(f"{experiment.path}: there is no bank {bank!r}; it has {known}.")
+    if over == "bank-source" and (not experiment.vectors or len(experiment.banks) < 2):
+        raise InputError(
+            f"{experiment.path}: a sweep over bank-source needs embeddings and at least two banks; name them in "
+            f"sections such as [banks.val] and [banks.train]."
+        )
+
+
+def _drawn(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
+    """Some of so many rows, in order."""
+    return np.sort(rng.choice(count, max(1, round(ratio * count)), replace=False))
+
+
+def _distances(experiment: Experiment, bank: Any, seed: int) -> dict[str, float]:
+    """How far bank queries are from the targets, and from the test queries."""
+    test = experiment.test
+    targets, queries = rows_of(test["targets"], "test.targets"), rows_of(test["queries"], "test.queries")
+    return {TO_TARGETS: emd(bank, targets, seed=seed).value, TO_QUERIES: emd(bank, queries, seed=seed).value}

@@ -1,0 +1,149 @@
+"""Radar: many datasets, models or metrics at a glance, each on a scale of its own; farther out is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unhub.foundation.errors import InputError
+from unhub.report.figures.captions import extent, fitted
+from unhub.report.figures.inputs import numbers, some
+from unhub.report.figures.legend import legend_above, rows_of
+from unhub.report.figures.ring_labels import Label, placed
+from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, look, page, series_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RINGS = 4
+INNER = 0.2
+"""where a scale begins, as a share of the radius: at the centre all series would meet in one point"""
+
+LEAST = 0.002
+"""the smallest step as a share of the value: closer values are equal to the eye"""
+
+BESIDE = 0.1
+"""inches from a spoke to its numbers, so that lines do not cover them"""
+
+FEWEST, MOST, NARROW = 3, 16, 8
+"""axes that a radar can have; up to so many fit into one column"""
+
+
+@dataclass(frozen=True)
+class RadarAxis:
+    """One axis: its name, and whether a larger value is the better one (a skewness, for one, is not)."""
+
+    label: str
+    larger_is_better: bool = True
+
+
+def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> Figure:
+    """A polygon for each series over 3 to 16 axes, each axis from its own round number to its own.
+
+    series: name -> one value for each axis, NaN where there is none: the line has a gap there.
+    """
+    shown = [RadarAxis(axis) if isinstance(axis, str) else axis for axis in axes]
+    if not FEWEST <= len(shown) <= MOST:
+        raise InputError(f"axes has {len(shown)} entries; a radar can be read with {FEWEST} to {MOST}.")
+    some(series, "series", "series")
+    table = np.stack([numbers(v, f"series {name!r}", shape=(len(shown),)) for name, v in series.items()])
+    for axis, column in zip(shown, table.T, strict=True):
+        if np.isnan(column).all():
+            raise InputError(f"axis {axis.label!r} has no value in any series; leave the axis out.")
+    with look():
+        return _draw(shown, list(series), table)
+
+
+def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64]) -> Figure:
+    width, widest, radius = (COLUMN, 0.78, 1.25) if len(axes) <= NARROW else (PAGE, 1.5, 1.7)
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(axes)) / len(axes)
+    texts = [fitted(axis.label, widest, BODY, lines=4) for axis in axes]
+    radius, labels = placed(texts, angles, radius, width)
+    head = 0.1 + 0.19 * rows_of(names, width)
+    above, below = (
+        max(label.y + label.height / 2 for label in labels),
+        min(label.y - label.height / 2 for label in labels),
+    )
+    figure, sheet = page(width, head + above - below + 0.06)
+    centre = np.array([width / 2, head + above])
+    spokes = np.stack([np.cos(angles), -np.sin(angles)], axis=1)
+    _web(sheet, centre, spokes * radius)
+    _names(sheet, centre, labels)
+    shares = np.empty_like(table)
+    for at, (axis, column) in enumerate(zip(axes, table.T, strict=True)):
+        low, step = round_scale(column)
+        share = (column - low) / (RINGS * step)
+        shares[:, at] = share if axis.larger_is_better else 1 - share
+        _ticks(sheet, centre, spokes[at] * radius, low, step, axis.larger_is_better, every=1 if len(axes) <= 6 else 2)
+    handles = []
+    for number, row in enumerate(shares):
+        look_of = series_style(number)
+        points = centre + spokes * radius * (INNER + (1 - INNER) * row)[:, None]
+        closed = np.vstack([points, points[:1]])
+        style = {"color": look_of.colour, "marker": look_of.marker, "linestyle": look_of.line}
+        handles += sheet.plot(closed[:, 0], closed[:, 1], **style, zorder=4, clip_on=False)
+        if np.isfinite(points).all():
+            sheet.fill(closed[:, 0], closed[:, 1], color=look_of.colour, alpha=0.06, linewidth=0, zorder=2)
+    legend_above(figure, handles, names, outside=False)
+    return figure
+
+
+def round_scale(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Where a scale of four round steps begins so that it holds all values, and its step.
+
+    >>> round_scale(np.array([46.0, 53.8]))
+    (46.0, 2.0)
+    """
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    least = max((high - low) / RINGS, abs(high) * LEAST, 1e-12)
+    if high == low:
+        low -= RINGS / 2 * least
+    power = 10.0 ** np.floor(np.log10(least))
+    for factor in (1, 2, 2.5, 5, 10, 20):
+        step = factor * power
+        start = float(np.floor(low / step + 1e-9) * step)
+        if step >= least and start + RINGS * step >= high - 1e-9 * step:
+            break
+    return start, float(step)
+
+
+def _web(sheet: Any, centre: NDArray[np.float64], ends: NDArray[np.float64]) -> None:
+    for ring in range(RINGS + 1):
+        corners = centre + ends * (INNER + (1 - INNER) * ring / RINGS)
+        sheet.fill(corners[:, 0], corners[:, 1], fill=False, edgecolor=FAINT, linewidth=0.5, zorder=1)
+    for end in ends:
+        sheet.plot(*zip(centre + INNER * end, centre + end, strict=True), color=FAINT, linewidth=0.5, zorder=1)
+
+
+def _names(sheet: Any, centre: NDArray[np.float64], labels: Sequence[Label]) -> None:
+    for label in labels:
+        sheet.text(
+            centre[0] + label.x,
+            centre[1] - label.y,
+            label.text,
+            ha="center",
+            va="center",
+            color=INK,
+            size=BODY,
+            linespacing=1.1,
+        )
+
+
+def _ticks(
+    sheet: Any, centre: NDArray[np.float64], end: NDArray[np.float64], low: float, step: float, rising: bool, every: int
+) -> None:
+    across = np.array([-end[1], end[0]]) / np.hypot(*end) * BESIDE
+    if across[1] < 0 or (across[1] == 0 and across[0] < 0):
+        across = -across
+    for ring in range(every, RINGS + 1, every):
+        value = low + step * (ring if rising else RINGS - ring)
+        box = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6}
+        text = f"{round(value / step * 2) / 2 * step:.6g}".replace("-", "\N{MINUS SIGN}")
+        unit = end / np.hypot(*end)
+        inward = unit * abs(unit[0]) * extent(text, SMALL - 0.5)[0] / 2
+        at = centre + end * (INNER + (1 - INNER) * ring / RINGS) + across - inward
+        sheet.text(*at, text, ha="center", va="center", size=SMALL - 0.5, color="#444444", bbox=box, zorder=5)

@@ -1,0 +1,126 @@
+"""Sweeps: the points are those of evaluate, drawn parts are seeded, and an interrupted sweep goes on."""
+
+import json
+
+import numpy as np
+import pytest
+
+import unhub
+from unhub import InputError
+from unhub.experiments import preset, read_experiment, sweep
+from unhub.experiments.sweeps import RATIOS, RELATIVE, TAUS, TO_QUERIES
+from unhub.metrics import emd
+from unhub.report import sweep_results
+
+PAPER = preset("paper")
+
+
+def test_temperatures_are_the_papers_or_follow_the_scores(written, arrays):
+    experiment = read_experiment(written(settings=""))
+    points = sweep(experiment, "tau", PAPER)
+    assert sorted({point.at for point in points if point.method != "none"}) == list(TAUS)
+    queries, targets = arrays["test"]
+    wanted = unhub.evaluate(
+        queries=queries, targets=targets, relevant=np.arange(60), methods=[unhub.methods.SN(tau=TAUS[3])],
+        ties="optimistic",
+    )  # fmt: skip
+    found = next(point for point in points if (point.method, point.at) == ("sn", TAUS[3]))
+    assert found.values["R@1"] == next(iter(wanted.rows.values()))["R@1"]
+    spread = float((queries @ targets.T).std())
+    follows = sweep(experiment, "tau", PAPER, relative=True)
+    assert sorted({point.at for point in follows if point.method == "is"}) == pytest.approx(
+        [spread * each for each in RELATIVE], rel=1e-3
+    )
+
+
+def test_parts_of_a_bank_are_drawn_by_seed(written, arrays):
+    experiment = read_experiment(written())
+    first, again, other = (
+        sweep(experiment, "bank-size", PAPER, bank="train", rounds=2, seed=seed) for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+    sizes = {point.at for point in first if point.method == "dbsn"}
+    assert sizes == set(RATIOS)
+    drawn = [point.values[TO_QUERIES] for point in first if (point.method, point.at) == ("sn", RATIOS[0])]
+    assert len(drawn) == 2
+    assert drawn[0] != drawn[1]
+    whole = emd(arrays["train"][0], arrays["test"][0]).value
+    assert min(drawn) > whole
+
+
+def test_strength_zero_is_no_correction_and_more_rounds_change_less(written):
+    experiment = read_experiment(written())
+    points = sweep(experiment, "strength", PAPER, bank="val")
+    none = next(point for point in points if point.method == "none")
+    assert next(point for point in points if (point.method, point.at) == ("sn", 0.0)).values == none.values
+    rounds = {point.at: point.settings["iterations"] for point in sweep(experiment, "iterations", PAPER) if point.at}
+    assert rounds[1.0] == 1
+    assert rounds[100.0] == 100
+
+
+def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
+    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    whole = sweep(experiment, "bank-size", PAPER, bank="val", rounds=1)
+    seen = []
+
+    def stop(name, done, total):
+        seen.append(name)
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(experiment, "bank-size", PAPER, bank="val", rounds=1, folder=folder, progress=stop)
+    file = folder / "bank-size.jsonl"
+    assert len(file.read_text().splitlines()) == 1 + 4
+    with file.open("a") as cut:
+        cut.write('{"job": "0.001, rou')
+    calls = []
+    original = unhub.experiments.sweeps.evaluated
+    monkeypatch.setattr(unhub.experiments.sweeps, "evaluated", lambda *a, **k: calls.append(1) or original(*a, **k))
+    assert sweep(experiment, "bank-size", PAPER, bank="val", rounds=1, folder=folder) == whole
+    assert len(calls) == len(RATIOS) + 1 - 4
+    assert all(json.loads(line) for line in file.read_text().splitlines())
+    with pytest.raises(InputError, match="holds a sweep of other files or settings"):
+        sweep(experiment, "bank-size", PAPER, bank="train", rounds=1, folder=folder)
+
+
+def test_sources_have_their_distance(written, arrays):
+    points = sweep(read_experiment(written()), "bank-source", PAPER)
+    found = {point.label: point.at for point in points if point.method == "sn"}
+    assert found["val"] == pytest.approx(emd(arrays["val"][0], arrays["test"][0]).value)
+    assert set(found) == {"val", "train"}
+
+
+@pytest.mark.parametrize(
+    ("over", "bank", "said"),
+    [
+        ("taus", None, r"there is no sweep over 'taus'; did you mean tau\?"),
+        ("tau", "vla", "there is no bank 'vla'; it has val, train"),
+    ],
+)
+def test_what_is_not_there_is_said(written, over, bank, said):
+    with pytest.raises(InputError, match=said):
+        sweep(read_experiment(written()), over, PAPER, bank=bank)
+    with pytest.raises(InputError, match="at least two banks"):
+        sweep(read_experiment(written(banks=("val",))), "bank-source", PAPER)
+
+
+@pytest.mark.parametrize("over", ["tau", "bank-size", "bank-source"])
+def test_the_papers_figures_are_drawn_from_the_points(written, over):
+    bank = "val" if over == "bank-size" else None
+    points = sweep(read_experiment(written(banks=("val", "train", "other"))), over, PAPER, bank=bank, rounds=2)
+    drawn = sweep_results.figure(over, points)
+    assert len([axes for axes in drawn.axes if axes.get_visible()]) == (4 if over == "bank-size" else 1)
+    lines = sweep_results.csv_lines(over, points).splitlines()
+    assert len(lines) == 1 + sum(len(point.values) for point in points)
+
+
+def test_two_sources_are_too_few_for_a_figure(written):
+    points = sweep(read_experiment(written()), "bank-source", PAPER)
+    assert sweep_results.figure("bank-source", points) is None
+    titles, lines = sweep_results.rows("bank-source", points)
+    assert titles[:3] == ["bank-source", "method", "R@1"]
+    assert [line[:2] for line in lines] == [
+        ["", "none"], ["val", "+IS"], ["val", "+SN"], ["train", "+IS"], ["train", "+SN"],
+    ]  # fmt: skip
