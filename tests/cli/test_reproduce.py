@@ -87,3 +87,29 @@ def test_the_papers_values_stand_beside_ours(run: Run, folder: Path) -> None:
     assert any("49.6" in line and "another value" in line for line in lines)
     told = json.loads(run("reproduce", "experiment.toml", "--table", "1", "--compare", "paper", "--json").out)
     assert {each["paper"] for each in told["compared"]["query-aware"] if each["method"] == "none"} >= {43.9, 44.7}
+
+
+def test_logits_are_refused_unless_a_temperature_is_given(run: Run, folder: Path) -> None:
+    np.save(folder / "logits.npy", 100 * np.load(folder / "scores.npy"))
+    file = folder / "logits.toml"
+    file.write_text('[test]\nscores = "logits.npy"\n')
+    for command in (["reproduce", "logits.toml"], ["sweep", "logits.toml"]):
+        ended = run(*command)
+        assert (ended.code, ended.out) == (2, "")
+        assert "look like logits" in ended.err
+    assert run("sweep", "logits.toml", "--relative").code == 0
+    file.write_text(file.read_text() + '[settings]\ntau = "auto"\n')
+    assert run("reproduce", "logits.toml").code == 0
+
+
+@pytest.mark.parametrize("command", ["reproduce", "sweep"])
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
+    run: Run, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import unhub.experiments
+
+    monkeypatch.setattr(unhub.experiments, command, lambda *_, **__: pytest.fail("it ran"))
+    (folder / "taken").write_text("a file")
+    ended = run(command, "experiment.toml", "-o", "taken/results")
+    assert ended.code == 2
+    assert "taken" in ended.err

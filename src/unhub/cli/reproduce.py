@@ -77,6 +77,8 @@ def command(
         raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {file}.")
     if compare:
         refuse_unknown(experiment.name, experiment.model, [one for each in wanted for one in named(each).numbers])
+    if output is not None:
+        Path(output).mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
     with working("reproducing") as progress:
         made = reproduce(experiment, wanted, chosen, progress=progress)
     beside = {each.name: compared(each, named(each.name).numbers) for each in made} if compare else {}

@@ -58,6 +58,8 @@ def command(
 
     experiment, chosen = read_experiment(file), preset(protocol)
     folder = None if output is None else Path(output)
+    if output is not None:
+        Path(output).mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
     with working("sweeping") as progress:
         points = sweep(
             experiment, over, chosen, bank=bank, rounds=count("rounds", rounds), seed=seed_number("seed", seed),

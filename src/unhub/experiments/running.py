@@ -16,6 +16,7 @@ from unhub.experiments.experiment import SEPARATOR, Experiment
 from unhub.experiments.presets import Preset
 from unhub.experiments.protocols import Run
 from unhub.experiments.result import ResultTable
+from unhub.experiments.sources import refuse_logits
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.version import VERSION
 
@@ -103,6 +104,7 @@ def reproduce(
         lacking = each.lacks(experiment)
         if lacking is not None:
             raise InputError(f"{experiment.path}: the table {each.name} cannot be made: {lacking}.")
+    refuse_logits(experiment)
     facts = {"unhub": VERSION, "files": hashes(experiment), "settings": dict(experiment.settings)}
     run = Run(experiment, preset, progress)
     return [_made(each, run, facts) for each in chosen]

@@ -12,6 +12,7 @@ from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
 from unhub.api.sources import Reader
+from unhub.api.temperature import COSINE_LIMIT
 from unhub.banks import Bank, spread
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import CHOICES, Experiment
@@ -67,6 +68,19 @@ def matrix_of(experiment: Experiment) -> FloatArray:
 def score_spread(experiment: Experiment) -> float:
     """The standard deviation of the test scores, from a sample."""
     return spread(_scores(experiment)).std
+
+
+def refuse_logits(experiment: Experiment) -> None:
+    """An error where scores are no cosines and the file gives no temperature: those of a protocol are for cosines."""
+    if "tau" in experiment.settings:
+        return
+    seen = spread(_scores(experiment))
+    if seen.largest > COSINE_LIMIT:
+        raise InputError(
+            f"{experiment.path}: the test scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not "
+            f"cosines, which the protocol's temperatures are made for; divide them by their logit scale, often 100, or "
+            f'write tau = "auto" (about {seen.tau:.2g} here) in the section [settings].'
+        )
 
 
 def rows_of(source: str, name: str) -> FloatArray:

@@ -22,7 +22,7 @@ from unhub.experiments.presets import Preset
 from unhub.experiments.protocols import Run
 from unhub.experiments.result import QUERY_AWARE
 from unhub.experiments.running import hashes
-from unhub.experiments.sources import bank_parts, evaluated, rows_of, score_spread
+from unhub.experiments.sources import bank_parts, evaluated, refuse_logits, rows_of, score_spread
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import IntArray
 from unhub.methods import Method, method, settings
@@ -179,6 +179,8 @@ def sweep(
     bank: the bank of the file that is learnt from; without one, the test queries are the bank.
     """
     _refuse(experiment, over, bank)
+    if not relative:
+        refuse_logits(experiment)
     about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
     files = {"files": hashes(experiment), "settings": dict(experiment.settings)}
     kept = KeptPoints(None if folder is None else folder / f"{over}.jsonl", about | files)

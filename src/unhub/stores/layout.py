@@ -3,7 +3,7 @@
 augment        [t; c bias; 0 ...] . [q; 1/c; 0 ...] = t.q + bias, for a store that ranks by inner product.
 constant_norm  [t; c bias; sqrt(M^2 - |t|^2 - c^2 bias^2); 0 ...] with [q; 1/c; 0; 0 ...]: every target has the length
                M, so that cosine and Euclidean distance rank by t.q + bias too. Without it they are silently wrong.
-               Under inner product it is right as well, and approximate indexes miss less than with plain augmentation.
+               Under inner product it is right as well, and with strong hubs approximate indexes miss far less with it.
 
 The bias is centred on the way in and the middle added again on the way out. Zeros pad what becomes codes to a multiple
 of eight numbers: instructions and sub-quantisers stumble over a dimension of one more. Where each number is kept in a

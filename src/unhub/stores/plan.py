@@ -149,7 +149,7 @@ def _form(collection: Collection, origin: Description, wanted: Form | None, cosi
     if "column" in able and origin.exact:
         return "column"  # every row is looked at anyway
     plain = "ip" in collection.abilities.metrics and (origin.exact or not cosine)
-    if able[0] == "augment" and not plain:  # graphs and lists of unit vectors miss less with it; other metrics need it
+    if able[0] == "augment" and not plain:  # strong hubs and other metrics need it
         return "constant_norm"
     return able[0]
 
