@@ -112,6 +112,9 @@ def test_the_papers_figures_are_drawn_from_the_points(written, over):
     points = sweep(read_experiment(written(banks=("val", "train", "other"))), over, PAPER, bank=bank, rounds=2)
     drawn = sweep_results.figure(over, points)
     assert len([axes for axes in drawn.axes if axes.get_visible()]) == (4 if over == "bank-size" else 1)
+    if over == "bank-size":
+        none = next(point.values["R@1"] for point in points if point.method == "none")
+        assert any(np.array_equal(line.get_ydata(), np.full(len(RATIOS), none)) for line in drawn.axes[0].lines)
     lines = sweep_results.csv_lines(over, points).splitlines()
     assert len(lines) == 1 + sum(len(point.values) for point in points)
 

@@ -59,6 +59,10 @@ def figure(over: str, points: Sequence[Point]) -> Any:
         return figures.tau_sweep(places, values, intervals, base)
     if over == "bank-size":
         panels = {name: _panel(found, methods, places, name) for name in figures.PANELS}
+        none = next((point.values for point in points if point.method == "none"), {})
+        for name, series in panels.items():
+            if series and name in none:  # a small bank can be worse than none
+                series["without correction"] = (np.full(len(places), none[name]), np.zeros(len(places)))
         return figures.bank_size(places, {name: each for name, each in panels.items() if each})
     chosen = methods[-1]
     sources = [(point.label, point.at, point.values["R@1"]) for point in found if point.method == chosen]
