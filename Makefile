@@ -6,6 +6,7 @@ VENV_DEMO = .venv-demo
 VENV = .venv
 VENV_BENCH = .venv-bench
 BIN = $(VENV)/bin
+SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-clipart test lint types format bench bench-flickr30k bench-stores docs clean
@@ -62,11 +63,17 @@ $(VENV)/.ready: pyproject.toml requirements/test.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-# What tests use of the system: Unicode's tables, which one test rebuilds the emoji table from. Without the right to
-# install them that test is skipped, by name.
-$(VENV)/.system: $(VENV)/.ready
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && [ ! -d /usr/share/unicode/cldr ]; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq unicode-cldr-core || echo "unicode-cldr-core was not installed"; \
+# What tests use of the system: Unicode's tables, which one test rebuilds the emoji table from; a LaTeX with booktabs
+# and multirow, which tables are set with, and pdftotext, which reads them. Without the right to install them those
+# tests are skipped, by name.
+$(VENV)/.system: $(VENV)/.ready Makefile
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		dpkg -s $(SYSTEM) > /dev/null 2>&1 || apt-get update -qq; \
+		for each in $(SYSTEM); do \
+			dpkg -s $$each > /dev/null 2>&1 || \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$each > /dev/null || \
+			echo "$$each was not installed"; \
+		done; \
 	fi
 	@touch $@
 

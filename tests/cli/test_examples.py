@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -45,6 +47,8 @@ def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.Capt
             assert run(*words).code == 0
     if name == "encode":
         write_media(folder)
+    if name == "import":
+        write_published(folder)
     for words in examples(help_text(name, capsys=capsys)):
         ended = run(*words)
         assert (ended.code, ended.out == "") == (0, False), (words, ended.err)
@@ -64,6 +68,28 @@ def write_media(folder: Path) -> None:
         Image.new("RGB", (40, 30), (shade, 90, 30)).save(folder / "photos" / f"{shade}.png")
     (folder / "captions.txt").write_text("a dog\na red bicycle\n")
     (folder / "articles.jsonl").write_text('{"id": "a", "title": "Geese"}\n{"id": "b", "title": "Hubs"}\n')
+
+
+def write_published(folder: Path) -> None:
+    """Layouts that authors publish: pickles with masks, padding, repeated images, numbers that start at 1."""
+    scores, targets = np.load(folder / "scores.npy"), np.load(folder / "targets.npy")
+    captions = np.repeat(scores, 3, axis=0)
+    pickles = {
+        "test": captions,
+        "train": np.load(folder / "bank_scores.npy"),
+        "masks": np.arange(len(captions)) % 7 > 0,
+    }
+    for name, array in pickles.items():
+        (folder / f"{name}.pkl").write_bytes(pickle.dumps(array))
+    padded = 100 * captions.reshape(len(scores), 3, -1)
+    padded[::4, 2] = -np.inf
+    np.save(folder / "sim_matrix.npy", padded)
+    np.save(folder / "test_txts.npy", np.repeat(np.load(folder / "queries.npy"), 5, axis=0))
+    np.save(folder / "test_imgs.npy", np.repeat(targets, 5, axis=0))
+    np.save(folder / "train_txts.npy", np.load(folder / "bank.npy"))
+    np.save(folder / "train_imgs.npy", np.load(folder / "other_targets.npy"))
+    np.save(folder / "images_texts.npy", scores.T)
+    (folder / "from_one.txt").write_text("".join(f"{row + 1}\n" for row in range(len(scores))))
 
 
 def test_the_examples_of_the_demo_reach_it(

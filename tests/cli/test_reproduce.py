@@ -53,10 +53,12 @@ def test_tables_are_printed_and_written(run: Run, folder: Path) -> None:
     assert ended.code == 0
     assert "val & val" in ended.out
     assert "written to out" in ended.out
-    told = json.loads(run("reproduce", "experiment.toml", "--table", "4", "--json").out)["tables"]["banks"]
+    told = json.loads(run("reproduce", "experiment.toml", "--table", "4", "--json").out)["experiments"][0]["tables"][
+        "banks"
+    ]
     written = json.loads((folder / "out" / "banks" / "table.json").read_text())
     assert told["rows"] == written["rows"]
-    assert (folder / "out" / "query-aware" / "table.tex").read_text().startswith("% The test queries as the bank")
+    assert r"\caption{The test queries as the bank" in (folder / "out" / "query-aware" / "table.tex").read_text()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,9 @@ def test_the_papers_values_stand_beside_ours(run: Run, folder: Path) -> None:
     assert ended.code == 0
     lines = [line for line in ended.out.splitlines() if line.startswith("+SN ") and "R@1 " in line and "t2v" in line]
     assert any("49.6" in line and "another value" in line for line in lines)
-    told = json.loads(run("reproduce", "experiment.toml", "--table", "1", "--compare", "paper", "--json").out)
+    told = json.loads(run("reproduce", "experiment.toml", "--table", "1", "--compare", "paper", "--json").out)[
+        "experiments"
+    ][0]
     assert {each["paper"] for each in told["compared"]["query-aware"] if each["method"] == "none"} >= {43.9, 44.7}
 
 

@@ -132,7 +132,7 @@ def test_pickles_are_never_opened(refused, tmp_path):
     for name in ("x.pkl", "x.pickle"):
         assert refused(name) == (
             f"targets: {name} is a pickle, which can run code when opened and is never read; "
-            "save the array with numpy.save."
+            "save the array with numpy.save, or let unhub import --trust make an experiment of it."
         )
     torch = pytest.importorskip("torch")
     torch.save({"a": torch.eye(2), "b": Trap()}, tmp_path / "x.pt")

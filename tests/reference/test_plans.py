@@ -6,6 +6,7 @@ import pytest
 import unhub
 from reference import plans
 from reference.problems import scores
+from unhub.solvers import smooth
 
 pytest.importorskip("ot", reason="POT is not installed")
 
@@ -71,3 +72,14 @@ def test_no_constraint_is_quadratic_regularisation():
     s = matrix(7, 7)
     dense = unhub.normalize("l2n", scores=s, reg=1.0)
     np.testing.assert_allclose(unhub.normalize("sparse_k", scores=s, k=7, reg=1.0), dense, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_entries_that_are_not_listed_do_not_matter(k, monkeypatch):
+    cost = 1 - np.random.default_rng(5).random((60, 40))
+    short = smooth.smooth_dual(cost, 0.05, most_per_column=k)
+    assert smooth.LISTED < 0.1
+    monkeypatch.setattr(smooth, "LISTED", 1.0)
+    whole = smooth.smooth_dual(cost, 0.05, most_per_column=k)
+    np.testing.assert_allclose(short, whole, atol=1e-9)
+    assert (short > 0).sum() < short.size / 10

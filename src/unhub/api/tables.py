@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from unhub.api.latex_text import escape
 from unhub.metrics import metric
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 TRANSDUCTIVE = "transductive"
 PLANS = ("otn", "l2n", "hn", "sparse_k")
-_ESCAPES = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
 
 
 def both(result: Evaluation, form: Callable[[Evaluation], str]) -> str:
@@ -148,11 +148,6 @@ def best_rows(result: Evaluation) -> dict[str, set[str]]:
         top = max(shown.values()) if larger else min(shown.values())
         best[name] = {label for label, value in shown.items() if value == top}
     return best
-
-
-def escape(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:

@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import check, demo, diagnose, encode, evaluate, export, extend, fit, reproduce, rollback, search, sweep
+from unhub.cli import (
+    check,
+    demo,
+    diagnose,
+    encode,
+    evaluate,
+    export,
+    extend,
+    fit,
+    import_,
+    reproduce,
+    rollback,
+    search,
+    sweep,
+)
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 
@@ -24,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "extend": extend.command,
     "export": export.command,
     "rollback": rollback.command,
+    "import": import_.command,
     "reproduce": reproduce.command,
     "sweep": sweep.command,
     "encode": encode.command,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,29 +15,35 @@ if TYPE_CHECKING:
     from unhub.experiments import Experiment
 
 SCHEMA_VERSION = 1
-OTHER = ("relevant", "labels", "target_labels", "query_ids", "target_ids", "captions")
+OTHER = ("relevant", "labels", "target_labels", "query_ids", "target_ids", "captions", "target_captions")
 """parts that are no matrix"""
 
 
 def check(path: str, *, json: bool) -> None:
     """Opens every part, says its shape or what is wrong with it, and lists the tables."""
     from unhub.experiments import TABLES, possible, read_experiment
+    from unhub.report import experiment_figures
 
     experiment = read_experiment(path)
     shapes, problems = _looked_at(experiment)
-    lacking = possible(experiment)
+    lacking, undrawn = possible(experiment), experiment_figures.possible(experiment)
     if json:
         told = {name: {"can_be_made": why is None, "lacks": why} for name, why in lacking.items()}
-        seen = {"experiment": path, "parts": shapes, "problems": problems, "tables": told}
+        figures = {name: {"can_be_made": why is None, "lacks": why} for name, why in undrawn.items()}
+        seen = {"experiment": path, "parts": shapes, "problems": problems, "tables": told, "figures": figures}
         console.data({"schema_version": SCHEMA_VERSION, **seen})
     else:
         console.say(f"{experiment.name}, {experiment.model}: {experiment.task}, {' and '.join(experiment.directions)}")
-        console.table(["part", "shape", "file"], _parts(experiment, shapes), left=(0, 2))
+        console.table(["part", "shape", "file"], _parts(experiment, shapes, problems), left=(0, 2))
         rows = [[name, ", ".join(TABLES[name].numbers), why or "can be made"] for name, why in lacking.items()]
         console.table(["table", "of the paper", ""], rows, left=(0, 1, 2))
+        drawn = [
+            [name, figure.what, undrawn[name] or "can be drawn"] for name, figure in experiment_figures.FIGURES.items()
+        ]
+        console.table(["figure", "what it shows", ""], drawn, left=(0, 1, 2))
         can = [name for name, why in lacking.items() if why is None]
         if can and not problems:
-            console.say(f"next: unhub reproduce {path} --table {can[0]}")
+            console.say(f"next: {shlex.join(['unhub', 'reproduce', path, '--table', can[0]])}")
     for each in problems:
         console.complain(each)
     if problems:
@@ -45,7 +52,8 @@ def check(path: str, *, json: bool) -> None:
 
 def _looked_at(experiment: Experiment) -> tuple[dict[str, list[int]], list[str]]:
     """The shape of every matrix, and a sentence for every part that cannot be used."""
-    from unhub.experiments.sources import ids_of, relevance_of
+    from unhub.experiments.sources import relevance_of
+    from unhub.experiments.views import sides_of
     from unhub.io import open_rows
 
     shapes: dict[str, list[int]] = {}
@@ -61,7 +69,7 @@ def _looked_at(experiment: Experiment) -> tuple[dict[str, list[int]], list[str]]
         problems += _disagreements(experiment, shapes)
     if not problems:
         try:
-            ids_of(experiment)
+            sides_of(experiment)
             relevance_of(experiment)
         except UnhubError as error:
             problems.append(str(error))
@@ -82,6 +90,13 @@ def _disagreements(experiment: Experiment, shapes: dict[str, list[int]]) -> list
     return found
 
 
-def _parts(experiment: Experiment, shapes: dict[str, list[int]]) -> list[list[Any]]:
+def _parts(experiment: Experiment, shapes: dict[str, list[int]], problems: list[str]) -> list[list[Any]]:
+    """Every part with its shape; of pictures, how many targets have one."""
     files = experiment.files()
-    return [[where, " x ".join(f"{each:,}" for each in shapes.get(where, [])), files[where]] for where in files]
+    rows = [[where, " x ".join(f"{each:,}" for each in shapes.get(where, [])), files[where]] for where in files]
+    if "media" in experiment.test and not problems:
+        from unhub.experiments.views import sides_of
+
+        found = [each is not None for each in sides_of(experiment)[1].pictures]
+        rows.append(["test.media", f"{sum(found):,} of {len(found):,}", experiment.test["media"]])
+    return rows

@@ -18,6 +18,9 @@ Progress = Callable[[str, int, int], None]
 PATIENCE = 1.0
 """seconds of silence before a bar appears"""
 
+ROWS = 1000
+"""from so many on, what is counted are rows"""
+
 
 @contextmanager
 def working(what: str) -> Iterator[Progress | None]:
@@ -51,10 +54,12 @@ class _Bar:
             self._state = (what, done, total)
             if self._shown is not None:
                 progress, task = self._shown
-                progress.update(task, description=what, completed=done, total=total, rate=self._rate(done))
+                progress.update(task, description=what, completed=done, total=total, rate=self._rate(done, total))
 
-    def _rate(self, done: int) -> str:
-        """Rows a second since the start, in words."""
+    def _rate(self, done: int, total: int | None) -> str:
+        """Rows a second since the start, in words; nothing where a few steps are counted."""
+        if total is None or total < ROWS:
+            return ""
         rate = done / max(time.monotonic() - self._began, 1e-9)
         return f"{rate:,.0f} rows/s" if done else ""
 
@@ -80,6 +85,6 @@ class _Bar:
                 *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False
             )
             what, done, total = self._state
-            task = progress.add_task(what, completed=done, total=total, rate=self._rate(done))
+            task = progress.add_task(what, completed=done, total=total, rate=self._rate(done, total))
             progress.start()
             self._shown = (progress, task)

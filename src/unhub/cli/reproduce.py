@@ -1,9 +1,9 @@
-"""``unhub reproduce``: the paper's tables on a dataset of one's own."""
+"""``unhub reproduce``: the paper's tables and figures on a dataset of one's own."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from unhub.foundation.errors import InputError
 if TYPE_CHECKING:
     from unhub.experiments.comparing import Compared
     from unhub.experiments.result import ResultTable
+    from unhub.report.reproduction import Reproduced
 
 SCHEMA_VERSION = 1
 INIT = "init"
@@ -21,8 +22,9 @@ NEW = "experiment.toml"
 
 
 def command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="An experiment file (TOML or YAML), or the word init to write one.")
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Experiment files (TOML or YAML), or the word init to write one."),
     ],
     table: Annotated[
         list[str] | None,
@@ -33,7 +35,23 @@ def command(
             show_default=False,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every table that can be made of what the file names.")] = False,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figure", metavar="NAME", help="A figure by its name, such as radar; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every table and, with -o, every figure that the files have the parts for.")
+    ] = False,
+    bank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The bank that figures are drawn with; the test queries if not given.",
+            show_default=False,
+        ),
+    ] = None,
     protocol: Annotated[
         str, typer.Option(metavar="paper|authors", help="Settings as the paper says, or as its authors' scripts have.")
     ] = "paper",
@@ -41,71 +59,65 @@ def command(
         str | None,
         typer.Option(metavar="paper", help="Set our values beside the paper's.", show_default=False),
     ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="For what figures draw at random.")] = 0,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Where tables, runs and per-query values go.", show_default=False
+            "-o", "--output", metavar="FOLDER", help="Where tables, figures, runs and per-query values go.",
+            show_default=False,
         ),
     ] = None,
     json: options.Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Run the paper's experiments on your embeddings or matrices.
 
     One file names the parts of a dataset; each table is run with what is there, with tests of significance, and written
-    as text, Markdown, LaTeX, CSV, JSON, TREC runs and per-query values if there is a folder for them.
+    as text, Markdown, LaTeX, CSV, JSON, TREC runs and per-query values if there is a folder for them, and each figure
+    as PDF and PNG. Several files stand side by side in one LaTeX table and in one radar.
 
     \b
     Examples:
       unhub reproduce init -o mine.toml
       unhub reproduce experiment.toml --all -o results
+      unhub reproduce experiment.toml --figure top5 --bank val -o results
     """
-    if file == INIT:
-        _init(Path(output or NEW))
+    if files[0] == INIT:
+        _init(files, output)
         return
     if compare not in (None, "paper"):
         raise InputError(f"--compare is {compare!r}; the only values to compare with are the paper's: --compare paper.")
-    from unhub.experiments import possible, preset, read_experiment, reproduce
-    from unhub.experiments.comparing import compare as compared
-    from unhub.experiments.comparing import refuse_unknown
-    from unhub.experiments.running import named
-    from unhub.report import result_files, result_tables
+    if figure and output is None:
+        raise InputError("--figure needs a folder to draw into; add -o FOLDER.")
+    from unhub.core.parameters import seed_number
+    from unhub.report.reproduction import Wanted, reproduced
 
-    experiment, chosen = read_experiment(file), preset(protocol)
-    can = [name for name, lacking in possible(experiment).items() if lacking is None]
-    wanted = list(table or []) or (can if every else can[:1])
-    if not wanted:
-        raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {file}.")
-    if compare:
-        refuse_unknown(experiment.name, experiment.model, [one for each in wanted for one in named(each).numbers])
-    if output is not None:
-        Path(output).mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
+    wanted = Wanted(tuple(table or ()), tuple(figure or ()), every, bank, seed_number("seed", seed), bool(compare))
+    folder = None if output is None else Path(output)
     with working("reproducing") as progress:
-        made = reproduce(experiment, wanted, chosen, progress=progress)
-    beside = {each.name: compared(each, named(each.name).numbers) for each in made} if compare else {}
-    if output is not None:
-        for each in made:
-            result_files.write(each, experiment, Path(output))
+        done = reproduced(files, wanted, protocol, folder, progress)
     if json:
-        console.data(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "tables": {each.name: result_files.plain(each) for each in made},
-                "compared": {name: [_plain(one) for one in found] for name, found in beside.items()},
-            }
-        )
+        console.data({"schema_version": SCHEMA_VERSION, "experiments": [_plain(each) for each in done.experiments]})
         return
-    for each in made:
-        console.say(result_tables.plain(each))
-        if compare:
-            _show(each, beside[each.name])
+    for each in done.experiments:
+        for made in each.tables:
+            from unhub.report import result_tables
+
+            console.say(result_tables.plain(made))
+            if compare:
+                _show(made, each.compared[made.name])
+    for note in done.notes:
+        console.say(note)
     if output is not None:
         console.say(f"written to {output}")
 
 
-def _init(path: Path) -> None:
+def _init(words: list[str], output: str | None) -> None:
     from unhub.experiments.template import TEMPLATE
     from unhub.foundation.atomic import replace_file
 
+    if len(words) > 1:
+        raise InputError(f"init takes no files, but there is {words[1]!r}; name the file to write with -o.")
+    path = Path(output or NEW)
     if path.exists():
         raise InputError(f"{path} is there already; choose another name with -o.")
     with replace_file(path) as temporary:
@@ -127,7 +139,20 @@ def _show(table: ResultTable, found: list[Compared]) -> None:
     console.say("\n".join(lines))
 
 
-def _plain(each: Compared) -> dict[str, object]:
+def _plain(each: Reproduced) -> dict[str, Any]:
+    from unhub.report import result_files
+
+    return {
+        "file": str(each.experiment.path),
+        "dataset": each.experiment.name,
+        "model": each.experiment.model,
+        "tables": {made.name: result_files.plain(made) for made in each.tables},
+        "compared": {name: [_beside(one) for one in found] for name, found in each.compared.items()},
+        "figures": [str(path) for path in each.figures],
+    }
+
+
+def _beside(each: Compared) -> dict[str, object]:
     return {
         "bank": each.bank, "method": each.method, "direction": each.direction, "metric": each.metric,
         "ours": each.ours, "paper": each.theirs.value, "table": each.theirs.table, "flag": each.theirs.flag,

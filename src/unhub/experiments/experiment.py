@@ -27,6 +27,7 @@ TEST = (
     "query_ids",
     "target_ids",
     "captions",
+    "target_captions",
     "media",
 )
 BANK = ("queries", "targets", "scores", "cross", "target_scores")
@@ -64,6 +65,10 @@ class Experiment:
     def both_ways(self) -> bool:
         """Whether queries and targets can change places."""
         return self.task == "retrieval" and len(self.directions) > 1
+
+    def has_targets(self, bank: str) -> bool:
+        """Whether a bank has targets, so that methods of two banks can learn from it."""
+        return bool({"targets", "cross"} & set(self.banks[bank]))
 
     def files(self) -> dict[str, str]:
         """Every array that the file names, by the place where it does: test.queries, banks.val.targets."""

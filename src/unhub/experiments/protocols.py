@@ -3,106 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
-from unhub.api.progress import Progress
-from unhub.experiments.experiment import Experiment
-from unhub.experiments.presets import Preset
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
+from unhub.experiments.run import ONE_BANK, SKEWNESS, TWO_BANKS, Run
 from unhub.experiments.sources import evaluated, matrix_of
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, NoCorrection, SparseK, settings
 from unhub.metrics import sparsity
 
-RETRIEVAL = ("R@1", "R@5", "R@10", "MdR", "MnR")
-SELF_RETRIEVAL = ("R@1", "R@2", "R@4", "R@8")
-CLASSIFICATION = ("R@1", "R@5", "R@10")
-SKEWNESS = ("skew@1", "skew@5", "skew@10", "R@1")
-ONE_BANK = ("is", "dis", "sn")
-TWO_BANKS = ("dualis", "dualdis", "dbsn")
 PLANS = ("otn", "l2n", "hn")
+FEW = (1, 5)
+"""queries for each target in the sparsest plans"""
 OF_PLANS = "average"
 """how ties rank where most of a matrix is tied: counted as hits, they would make every plan look perfect"""
 LARGEST_PLAN = 25_000_000
 """entries of the largest matrix whose transport plans are computed: they take minutes and gigabytes beyond it"""
 
 
-@dataclass(frozen=True)
-class Run:
-    """What every protocol works on."""
-
-    experiment: Experiment
-    preset: Preset
-    progress: Progress | None = None
-
-    def methods(self, names: tuple[str, ...], direction: str, *, banked: bool) -> list[Method]:
-        """These methods, as the preset and the file have them."""
-        its = self.experiment
-        return [self.preset.method(name, its.modality, direction, banked=banked, given=its.settings) for name in names]
-
-    def each_way(self, run: Callable[[str], Evaluation]) -> dict[str, Evaluation]:
-        """What ``run`` gives for each direction, by the name that the file has for it."""
-        ways = ("forward", "reverse") if self.experiment.both_ways else ("forward",)
-        return {name: run(way) for name, way in zip(self.experiment.directions, ways, strict=False)}
-
-    def table(self, name: str, title: str, metrics: tuple[str, ...], blocks: list[Block], *notes: str) -> ResultTable:
-        """A table of these blocks, median ranks as the preset has them."""
-        its = self.experiment
-        if self.preset.floored:
-            blocks = [replace(each, rows=tuple(_floored(row) for row in each.rows)) for each in blocks]
-        return ResultTable(name, title, its.name, its.model, self.preset.name, metrics, tuple(blocks), notes)
-
-
 def query_aware(run: Run) -> ResultTable:
     """The test queries as their own bank, in both directions: nothing, IS, DIS and SN."""
-    metrics = run.experiment.metrics or _usual(run.experiment)
-
-    def evaluation(way: str) -> Evaluation:
-        chosen = run.methods(("none", *ONE_BANK), way, banked=False)
-        return evaluated(run.experiment, run.preset, chosen, direction=way, metrics=metrics, progress=run.progress)
-
-    made = block(QUERY_AWARE, run.each_way(evaluation))
-    return run.table("query-aware", "The test queries as the bank", metrics, [made])
+    made = block(QUERY_AWARE, run.evaluations(("none", *ONE_BANK), run.metrics))
+    return _table(run, "query-aware", "The test queries as the bank", run.metrics, [made])
 
 
 def banks(run: Run) -> ResultTable:
     """Each bank by its queries alone (IS, DIS, SN), and with its targets (DualIS, DualDIS, DBSN)."""
-    its = run.experiment
-    metrics = its.metrics or _usual(its)
     made: list[Block] = []
-    for name, parts in its.banks.items():
-        dual = bool({"targets", "cross"} & set(parts))
-        names = ("none", *ONE_BANK, *(TWO_BANKS if dual else ()))
-        ways = _ways(run, parts)
-
-        def evaluation(way: str, name: str = name, names: tuple[str, ...] = names) -> Evaluation:
-            chosen = run.methods(names, way, banked=True)
-            return evaluated(its, run.preset, chosen, direction=way, metrics=metrics, bank=name, progress=run.progress)
-
-        done = {title: evaluation(way) for title, way in ways.items()}
-        made += _split(name, block(f"{name} & -", done), dual)
-    return run.table("banks", "Banks of other queries, and of other targets", metrics, made)
+    for name in run.experiment.banks:
+        done = run.evaluations(("none", *ONE_BANK, *TWO_BANKS), run.metrics, name)
+        made += _split(name, block(f"{name} & -", done))
+    return _table(run, "banks", "Banks of other queries, and of other targets", run.metrics, made)
 
 
 def skewness(run: Run) -> ResultTable:
     """The skewness of the k-occurrence at every k, before and after; the paper prints k = 1."""
-
-    def evaluation(way: str) -> Evaluation:
-        chosen = run.methods(("none", "is", "sn"), way, banked=False)
-        return evaluated(run.experiment, run.preset, chosen, direction=way, metrics=SKEWNESS, progress=run.progress)
-
     note = "skewness falling does not mean that recall rises: R@1 stands beside it"
-    made = block(QUERY_AWARE, run.each_way(evaluation))
-    return run.table("skewness", "Skewness of the k-occurrence", SKEWNESS, [made], note)
+    made = block(QUERY_AWARE, run.evaluations(("none", "is", "sn"), SKEWNESS))
+    return _table(run, "skewness", "Skewness of the k-occurrence", SKEWNESS, [made], note)
 
 
 def variants(run: Run) -> ResultTable:
     """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
-    its = run.experiment
-    metrics = its.metrics or _usual(its)
+    its, metrics = run.experiment, run.metrics
     matrix = matrix_of(its)
     chosen = run.methods(("none", "is", "sn"), "forward", banked=False)
     done = evaluated(
@@ -114,9 +59,17 @@ def variants(run: Run) -> ResultTable:
     if matrix.size > LARGEST_PLAN:
         said.append(f"plans were left out: {matrix.size:,} entries are more than {LARGEST_PLAN:,}")
     else:
-        for at, each in enumerate((*run.methods(PLANS, "forward", banked=False), SparseK(k=1), SparseK(k=5))):
+        queries, gallery = matrix.shape
+        few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
+        if len(few) < len(FEW):
+            left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)
+            said.append(
+                f"{left} left out: so few queries for each of {gallery:,} targets leave some of {queries:,} out"
+            )
+        plans = (*run.methods(PLANS, "forward", banked=False), *few)
+        for at, each in enumerate(plans):
             if run.progress is not None:
-                run.progress(f"plan {each.name}", at, len(PLANS) + 2)
+                run.progress(f"plan {each.name}", at, len(plans))
             plan = normalize(each, scores=matrix)
             label = f"{each.name}(k={each.k})" if isinstance(each, SparseK) else each.name
             done = _with_row(done, run, label, each, plan, metrics)
@@ -128,7 +81,7 @@ def variants(run: Run) -> ResultTable:
         for row, share in zip(made.rows, zeros.values(), strict=True)
     )
     table = [replace(made, rows=rows)]
-    return run.table("variants", "Variants of the normalisation", (*metrics, SPARSITY), table, *said)
+    return _table(run, "variants", "Variants of the normalisation", (*metrics, SPARSITY), table, *said)
 
 
 def _with_row(
@@ -142,6 +95,14 @@ def _with_row(
     return replace(done, rows={**done.rows, label: row})
 
 
+def _table(run: Run, name: str, title: str, metrics: tuple[str, ...], blocks: list[Block], *notes: str) -> ResultTable:
+    """A table of these blocks, median ranks as the preset has them."""
+    its = run.experiment
+    if run.preset.floored:
+        blocks = [replace(each, rows=tuple(_floored(row) for row in each.rows)) for each in blocks]
+    return ResultTable(name, title, its.name, its.model, run.preset.name, metrics, tuple(blocks), notes)
+
+
 def _floored(row: Row) -> Row:
     """The row with median ranks rounded down."""
     values = {
@@ -151,26 +112,10 @@ def _floored(row: Row) -> Row:
     return replace(row, values=values)
 
 
-def _usual(experiment: Experiment) -> tuple[str, ...]:
-    by_task = {"classification": CLASSIFICATION, "self-retrieval": SELF_RETRIEVAL}
-    return by_task.get(experiment.task, RETRIEVAL)
-
-
-def _ways(run: Run, parts: object) -> dict[str, str]:
-    """The directions that a bank can serve: back only by embeddings, where its targets are the queries."""
-    its = run.experiment
-    ways = {its.directions[0]: "forward"}
-    if its.both_ways and its.vectors and isinstance(parts, dict) and {"queries", "targets"} <= set(parts):
-        ways[its.directions[1]] = "reverse"
-    return ways
-
-
-def _split(name: str, made: Block, dual: bool) -> list[Block]:
-    """The rows of one bank, nothing corrected first, and those of both."""
+def _split(name: str, made: Block) -> list[Block]:
+    """The rows of one bank, nothing corrected first, and those of both, if it has both."""
     single = tuple(row for row in made.rows if row.method in ("none", *ONE_BANK))
-    blocks = [replace(made, rows=single)]
-    if dual:
-        bank = f"{name} & {name}"
-        both = tuple(replace(row, bank=bank) for row in made.rows if row.method in TWO_BANKS)
-        blocks.append(Block(bank, both, made.evaluations))
-    return blocks
+    bank = f"{name} & {name}"
+    both = tuple(replace(row, bank=bank) for row in made.rows if row.method in TWO_BANKS)
+    blocks = [replace(made, rows=single), Block(bank, both, made.evaluations)]
+    return blocks if both else blocks[:1]

@@ -14,8 +14,8 @@ from unhub.api.progress import Progress
 from unhub.experiments import protocols
 from unhub.experiments.experiment import SEPARATOR, Experiment
 from unhub.experiments.presets import Preset
-from unhub.experiments.protocols import Run
 from unhub.experiments.result import ResultTable
+from unhub.experiments.run import Run
 from unhub.experiments.sources import refuse_logits
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.version import VERSION
@@ -99,6 +99,12 @@ def reproduce(
     experiment: Experiment, tables: Iterable[str], preset: Preset, *, progress: Progress | None = None
 ) -> list[ResultTable]:
     """These tables of an experiment; one that lacks a part is refused with the part that would provide it."""
+    return tables_of(Run(experiment, preset, progress), tables)
+
+
+def tables_of(run: Run, tables: Iterable[str]) -> list[ResultTable]:
+    """The same of an experiment at work, so that figures share what the tables computed."""
+    experiment = run.experiment
     chosen = list(dict.fromkeys(named(each) for each in tables))
     for each in chosen:
         lacking = each.lacks(experiment)
@@ -106,7 +112,6 @@ def reproduce(
             raise InputError(f"{experiment.path}: the table {each.name} cannot be made: {lacking}.")
     refuse_logits(experiment)
     facts = {"unhub": VERSION, "files": hashes(experiment), "settings": dict(experiment.settings)}
-    run = Run(experiment, preset, progress)
     return [_made(each, run, facts) for each in chosen]
 
 

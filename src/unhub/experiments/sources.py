@@ -62,19 +62,19 @@ def evaluated(
 
 def matrix_of(experiment: Experiment) -> FloatArray:
     """The scores of the test set (query, target), whole: the file's, or the products of its embeddings."""
-    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(_scores(experiment))])
+    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(scores_of(experiment))])
 
 
 def score_spread(experiment: Experiment) -> float:
     """The standard deviation of the test scores, from a sample."""
-    return spread(_scores(experiment)).std
+    return spread(scores_of(experiment)).std
 
 
 def refuse_logits(experiment: Experiment) -> None:
     """An error where scores are no cosines and the file gives no temperature: those of a protocol are for cosines."""
     if "tau" in experiment.settings:
         return
-    seen = spread(_scores(experiment))
+    seen = spread(scores_of(experiment))
     if seen.largest > COSINE_LIMIT:
         raise InputError(
             f"{experiment.path}: the test scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not "
@@ -89,7 +89,7 @@ def rows_of(source: str, name: str) -> FloatArray:
     return found
 
 
-def _scores(experiment: Experiment) -> Bank:
+def scores_of(experiment: Experiment) -> Bank:
     """The scores of the test set, in blocks."""
     test, said = experiment.test, experiment.settings
     reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), tensors=False)
@@ -121,7 +121,7 @@ def bank_parts(experiment: Experiment, bank: str | None) -> BankParts:
     """The arrays of a bank; without one, the test queries are the bank."""
     if bank is None:
         name = "query_bank" if experiment.vectors else "query_bank_scores"
-        side = "queries" if experiment.vectors else "scores"
+        side = "scores" if not experiment.vectors else "queries" if "queries" in experiment.test else "targets"
         arrays = {name: rows_of(experiment.test[side], f"test.{side}")}
     else:
         arrays = {name: rows_of(path, f"banks.{bank}") for name, path in _bank(experiment, bank).items()}

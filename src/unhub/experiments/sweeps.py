@@ -19,8 +19,8 @@ from unhub.api.progress import Progress
 from unhub.experiments.experiment import Experiment
 from unhub.experiments.kept import KeptPoints, Point
 from unhub.experiments.presets import Preset
-from unhub.experiments.protocols import Run
 from unhub.experiments.result import QUERY_AWARE
+from unhub.experiments.run import Run
 from unhub.experiments.running import hashes
 from unhub.experiments.sources import bank_parts, evaluated, refuse_logits, rows_of, score_spread
 from unhub.foundation.errors import InputError, UnhubWarning
@@ -53,8 +53,7 @@ class Asked:
     @property
     def dual(self) -> bool:
         """Whether the bank has targets, so that DBSN can learn from it."""
-        parts = {} if self.bank is None else self.run.experiment.banks[self.bank]
-        return bool({"targets", "cross"} & set(parts))
+        return self.bank is not None and self.run.experiment.has_targets(self.bank)
 
     def methods(self, *names: str) -> list[Method]:
         """These methods, as the preset has them; DBSN only where the bank has targets."""
@@ -216,5 +215,6 @@ def _drawn(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
 def _distances(experiment: Experiment, bank: Any, seed: int) -> dict[str, float]:
     """How far bank queries are from the targets, and from the test queries."""
     test = experiment.test
-    targets, queries = rows_of(test["targets"], "test.targets"), rows_of(test["queries"], "test.queries")
+    targets = rows_of(test["targets"], "test.targets")
+    queries = rows_of(test.get("queries", test["targets"]), "test.queries")
     return {TO_TARGETS: emd(bank, targets, seed=seed).value, TO_QUERIES: emd(bank, queries, seed=seed).value}

@@ -21,7 +21,8 @@ targets = "test_video.npy"       # embeddings (target, dim)
 # query_ids = "query_ids.txt"
 # target_ids = "video_ids.txt"
 # captions = "captions.txt"      # one per query, for pictures of results
-# media = "media"                # a folder with a picture for each target, named by its id
+# target_captions = "titles.txt" # one per target, where targets are texts or have titles
+# media = "media"                # a folder with a picture for each target, named by its id; or frames in id/
 
 # [banks.val]
 # queries = "val_text.npy"       # IS, DIS, SN learn from these ...

@@ -69,7 +69,8 @@ def check_extension(address: Address, known: Collection[str]) -> None:
     suffix = address.path.suffix.lower()
     if suffix in PICKLES:
         raise address.problem(
-            "is a pickle, which can run code when opened and is never read; save the array with numpy.save."
+            "is a pickle, which can run code when opened and is never read; save the array with numpy.save, or let "
+            "unhub import --trust make an experiment of it."
         )
     if suffix not in known:
         came = f"the unknown extension {suffix!r}" if suffix else "no extension"

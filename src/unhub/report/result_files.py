@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,14 @@ from unhub.experiments.sources import ids_of, relevance_of
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
 from unhub.report import result_tables as text
+from unhub.report.file_names import slug
+from unhub.report.latex_tables import latex
 
 SCHEMA_VERSION = 1
 FORMS: dict[str, Callable[[ResultTable], str]] = {
     "txt": text.plain,
     "md": text.markdown,
-    "tex": text.latex,
+    "tex": lambda table: latex([table]),
     "csv": text.csv_lines,
 }
 
@@ -30,8 +31,8 @@ def write(table: ResultTable, experiment: Experiment, folder: Path) -> list[Path
     """Writes everything of a table into a folder of its name; each file replaces an old one only when it is whole."""
     home = folder / table.name
     home.mkdir(parents=True, exist_ok=True)
-    made = [_write(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMS.items()]
-    made.append(_write(home / "table.json", json.dumps(plain(table), indent=2, ensure_ascii=False) + "\n"))
+    made = [write_text(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMS.items()]
+    made.append(write_text(home / "table.json", json.dumps(plain(table), indent=2, ensure_ascii=False) + "\n"))
     made += _trec(table, experiment, home)
     if installed("pyarrow"):
         made.append(_per_query(table, experiment, home / "per_query.parquet"))
@@ -84,11 +85,11 @@ def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:
         relevance = relevance_of(experiment, reverse=at == 1)
         pairs = zip(relevance.query_rows.tolist(), relevance.targets.tolist(), strict=True)
         lines = (f"{queries[row]} 0 {targets[column]} 1\n" for row, column in pairs)
-        made.append(_write(home / f"{_slug(way)}.qrels", "".join(lines)))
+        made.append(write_text(home / f"{slug(way)}.qrels", "".join(lines)))
         for block, row in _rows(table):
             if way in block.evaluations and row.label in block.evaluations[way].rows:
                 run = "".join(_run(block.evaluations[way].rows[row.label].top, queries, targets, row.label))
-                made.append(_write(home / f"{_slug(way)}.{_slug(row.bank)}.{_slug(row.label)}.run", run))
+                made.append(write_text(home / f"{slug(way)}.{slug(row.bank)}.{slug(row.label)}.run", run))
     return made
 
 
@@ -96,7 +97,7 @@ def _run(top: Any, queries: list[str], targets: list[str], label: str) -> Iterat
     for query, best in zip(queries, top.tolist(), strict=True):
         for rank, column in enumerate(best):
             if column >= 0:
-                yield f"{query} Q0 {targets[column]} {rank + 1} {len(best) - rank} {_slug(label)}\n"
+                yield f"{query} Q0 {targets[column]} {rank + 1} {len(best) - rank} {slug(label)}\n"
 
 
 def _per_query(table: ResultTable, experiment: Experiment, path: Path) -> Path:
@@ -130,16 +131,8 @@ def _rows(table: ResultTable) -> Iterator[tuple[Block, Row]]:
             yield block, row
 
 
-def _write(path: Path, content: str) -> Path:
+def write_text(path: Path, content: str) -> Path:
+    """Writes a text file, which replaces an old one only when it is whole."""
     with replace_file(path) as temporary:
         Path(temporary).write_text(content, encoding="utf-8")
     return path
-
-
-def _slug(name: str) -> str:
-    """A name as a part of a file's.
-
-    >>> _slug("val & val"), _slug("sparse_k(k=1)"), _slug("train & -")
-    ('val_val', 'sparse_k_k_1', 'train')
-    """
-    return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_-")

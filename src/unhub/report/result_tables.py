@@ -1,12 +1,12 @@
-"""A ResultTable as text to paste: plain, Markdown, LaTeX in the layout of the paper's tables, CSV."""
+"""A ResultTable as text to paste: plain, Markdown, CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
-from unhub.api.tables import escape
 from unhub.experiments.result import SPARSITY, ResultTable, Row
 from unhub.metrics import metric
 
@@ -35,26 +35,6 @@ def markdown(table: ResultTable) -> str:
     lines += [[*_names(row), *_cells(table, row, at, bold="**{}**")] for at, row in enumerate(table.rows)]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return "\n".join([f"**{title(table)}**", "", body, "", *(f"*{note}*  " for note in _notes(table, ""))]).rstrip()
-
-
-def latex(table: ResultTable) -> str:
-    """A booktabs table: directions over their metrics, a rule between banks, the best bold, letters above R@1."""
-    count = len(table.metrics)
-    lines = [rf"\begin{{tabular}}{{ll{'c' * count * len(table.directions)}}}", r"\toprule"]
-    over = [rf"\multicolumn{{{count}}}{{c}}{{{escape(each)}}}" for each in table.directions]
-    lines.append(rf"Method & Bank & {' & '.join(over)} \\")
-    starts = [3 + count * at for at in range(len(table.directions))]
-    lines.append(" ".join(rf"\cmidrule(lr){{{start}-{start + count - 1}}}" for start in starts))
-    lines.append(" & ".join(["", "", *(escape(name) for _, name in _columns(table))]) + r" \\")
-    at = 0
-    for block in table.blocks:
-        lines.append(r"\midrule")
-        for row in block.rows:
-            cells = _cells(table, row, at, bold=r"\textbf{{{}}}", above=r"$^{{{}}}$", escaped=True)
-            lines.append(" & ".join([*(escape(each) for each in _names(row)), *cells]) + r" \\")
-            at += 1
-    said = [f"% {note}" for note in (title(table), *_notes(table, ""))]
-    return "\n".join([*said, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
 def csv_lines(table: ResultTable) -> str:
@@ -91,7 +71,8 @@ def _columns(table: ResultTable) -> list[tuple[str, str]]:
 
 def _header(table: ResultTable) -> list[str]:
     many = len(table.directions) > 1
-    return ["method", "bank", *(f"{way} {name}" if many else name for way, name in _columns(table))]
+    named = ((way, shown(table.name, name)) for way, name in _columns(table))
+    return ["method", "bank", *(f"{way} {name}" if many else name for way, name in named)]
 
 
 def _names(row: Row) -> list[str]:
@@ -101,9 +82,7 @@ def _names(row: Row) -> list[str]:
     return [f"{NAMES.get(row.label, row.label)} ({standing.letter})", bank]
 
 
-def _cells(
-    table: ResultTable, row: Row, at: int, *, bold: str = "{}", above: str = " {}", escaped: bool = False
-) -> list[str]:
+def _cells(table: ResultTable, row: Row, at: int, *, bold: str = "{}") -> list[str]:
     made = []
     for direction, name in _columns(table):
         values = row.values.get(direction, {})
@@ -111,8 +90,17 @@ def _cells(
         if at in table.best(direction, name):
             text = bold.format(text)
         beats = row.standing[direction].beats if direction in row.standing and name == "R@1" else ""
-        made.append(text + (above.format(beats) if beats else ""))
-    return [each.replace("%", r"\%") for each in made] if escaped else made
+        made.append(f"{text} {beats}".rstrip())
+    return made
+
+
+def shown(table: str, name: str) -> str:
+    """What a table calls a metric: R@k where one class is right is its accuracy.
+
+    >>> shown("classification", "R@5"), shown("query-aware", "R@5")
+    ('acc@5', 'R@5')
+    """
+    return re.sub(r"^R@", "acc@", name) if table == "classification" else name
 
 
 def number(name: str, value: float) -> str:
@@ -127,7 +115,8 @@ def _aligned(line: list[str], widths: list[int]) -> Iterator[str]:
 
 
 def _notes(table: ResultTable, indent: str) -> list[str]:
-    said = ["letters: rows that a row beats at R@1 (exact McNemar, Holm over all pairs of its block, 5 %)"]
+    first = shown(table.name, "R@1")
+    said = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, 5 %)"]
     if any(row.transductive for row in table.rows):
         said.append(f"{BADGE}: test queries are in the bank; no deployed system has them in advance")
     for row in table.rows:

@@ -1,4 +1,4 @@
-"""Transport plans and assignments of a whole score matrix, solved by POT and SciPy."""
+"""Transport plans and assignments of a whole score matrix."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
+from unhub.solvers.smooth import smooth_dual
 
 LP_ITERATIONS = 10_000_000
 """network simplex pivots allowed; POT's own default stops short on 1,000 x 1,000"""
-
-SMOOTH_ITERATIONS = 2_000
-"""L-BFGS rounds allowed for the regularised problems"""
 
 MISSED = 0.5
 """share of a query's mass that a regularised plan may miss before it is told"""
@@ -32,10 +30,8 @@ def transport_plan(scores: FloatArray) -> FloatArray:
 
 def smooth_plan(scores: FloatArray, reg: float, *, most_per_column: int | None = None) -> FloatArray:
     """Plan of transport with (reg/2) squared L2, or with at most so many nonzeros per column: float64."""
-    smooth = require("ot.smooth", extra="ot")
-    cost, a, b = _problem(scores)
-    kind = "l2" if most_per_column is None or most_per_column >= len(a) else "sparsity_constrained"
-    plan = smooth.smooth_ot_dual(a, b, cost, reg, reg_type=kind, numItermax=SMOOTH_ITERATIONS, max_nz=most_per_column)
+    cost, a, _ = _problem(scores)
+    plan = smooth_dual(cost, reg, most_per_column=most_per_column)
     missed = float(np.abs(plan.sum(axis=1) - a).max() * len(a))
     if missed > MISSED:
         warnings.warn(
@@ -44,7 +40,7 @@ def smooth_plan(scores: FloatArray, reg: float, *, most_per_column: int | None =
             UnhubWarning,
             stacklevel=2,
         )
-    return np.asarray(plan)
+    return plan
 
 
 def assignment(scores: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from unhub.report.figures.hub_map import hub_map
 from unhub.report.figures.hub_queries import hub_queries
 from unhub.report.figures.media import Item
 from unhub.report.figures.projection import project
+from unhub.report.figures.radar import FEWEST as FEWEST_AXES
 from unhub.report.figures.radar import RadarAxis, radar
 from unhub.report.figures.rank_correlation import RankCorrelation, spearman
 from unhub.report.figures.save import save
@@ -16,6 +17,7 @@ from unhub.report.figures.top5 import Comparison, top5
 
 __all__ = [
     "COLUMN",
+    "FEWEST_AXES",
     "PAGE",
     "PANELS",
     "Comparison",

@@ -35,7 +35,8 @@ def hub_queries(hub: Item, queries: Sequence[Item], *, k: int = 1, shown: int = 
     left = EDGE + HUB + 0.25
     with look():
         rows = [_row(query, PAGE - EDGE - left) for query in listed]
-        title = f"In the top {k} of {_count(len(queries))}, right for {right:,} ({right / len(queries):.0%})"
+        where = "First for" if k == 1 else f"In the top {k} of"
+        title = f"{where} {_count(len(queries))}, right for {right:,} ({right / len(queries):.0%})"
         head, rest = line_height(BODY + 1) + 0.1, len(queries) - len(listed)
         below = CAPTION * line_height(SMALL) if hub.image is not None else 0.0
         tall = max(HUB + below, sum(high for _, high in rows) + (line_height(BODY) if rest else 0.0))

@@ -58,7 +58,7 @@ def tau_sweep(
             handles.append(_line(axes, number, places[order], line[order], band, larger_is_better))
         if baseline is not None:
             handles.append(axes.axhline(baseline, color=INK, linestyle=(0, (2, 2)), linewidth=0.8, zorder=1))
-        ticks_at(axes, places, lambda tau: f"{tau:g}", base=10, room=ROOM)
+        ticks_at(axes, places, lambda tau: f"{tau:.3g}", base=10, room=ROOM)
         axes.set_xlabel("temperature τ")
         axes.set_ylabel(fitted(metric, 1.6))
         axes.margins(y=0.12)
@@ -97,7 +97,7 @@ def _legends(lines: Mapping[str, NDArray[np.float64]], places: NDArray[np.float6
     said = []
     for name, line in lines.items():
         best = best_of(line, larger)
-        said.append(name if best is None else f"{name}: best {short(line[best])} at τ = {places[best]:g}")
+        said.append(name if best is None else f"{name}: best {short(line[best])} at τ = {places[best]:.3g}")
     return said
 
 

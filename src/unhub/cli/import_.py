@@ -1,0 +1,162 @@
+"""``unhub import``: what authors publish, as the folder of an experiment."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unhub.cli import console, options
+from unhub.cli.progress import working
+from unhub.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from unhub.experiments.importing import Imported
+
+SCHEMA_VERSION = 1
+
+
+def _file(flag: str, help: str) -> Any:
+    return typer.Option(flag, metavar="FILE", help=help, show_default=False)
+
+
+def command(
+    out: Annotated[
+        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to make.", show_default=False)
+    ],
+    scores: Annotated[
+        str | None,
+        _file(
+            "--scores",
+            "Test scores: queries x targets, or of three dimensions (target, its queries, target) with -inf.",
+        ),
+    ] = None,
+    queries: options.Queries = None,
+    targets: Annotated[str | None, _file("--targets", "Embeddings of the targets, instead of scores.")] = None,
+    bank: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bank",
+            metavar="NAME=FILES",
+            help="A bank, again for each: its queries x test targets, or embeddings of its queries and, after a comma, "
+            "of its targets. Of matrices also three: its queries x test targets, its queries x its targets, its "
+            "targets x test targets.",
+            show_default=False,
+        ),
+    ] = None,
+    masks: Annotated[str | None, _file("--masks", "0 for each query that there is not.")] = None,
+    transpose: Annotated[bool, typer.Option("--transpose", help="The matrices are targets x queries.")] = False,
+    relevant: Annotated[
+        str | None, _file("--relevant", "The target of each query, counted from 0 or 1, or its id.")
+    ] = None,
+    first: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", help="Where those numbers start, if they do not tell.", show_default=False),
+    ] = None,
+    captions: Annotated[
+        str | None,
+        _file("--captions", "Texts of the queries: a line each, a JSON list, or those of each target by its id."),
+    ] = None,
+    target_ids: options.TargetIds = None,
+    scale: Annotated[
+        str, typer.Option(metavar="auto|NUMBER", help="What scores are divided by; auto knows CLIP's 100.")
+    ] = "auto",
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The dataset; the folder's name if not given.", show_default=False),
+    ] = None,
+    model: Annotated[str, typer.Option(metavar="TEXT", help="The model.")] = "model",
+    modality: Annotated[
+        str | None,
+        typer.Option(
+            metavar="image|video|audio", help="What the targets of texts are: it names t2i, t2v.", show_default=False
+        ),
+    ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Open pickles: arrays and plain containers are read, nothing is run.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Make an experiment for unhub reproduce of what authors publish.
+
+    Reads pickles (with --trust), npy, pt, mat and the other formats; leaves padding and masked queries out, divides
+    logits, takes targets that are repeated for each caption once, and says what it did. The folder has float32 arrays
+    and experiment.toml, and is complete or not there.
+
+    \b
+    Examples:
+      unhub import --scores test.pkl --bank train=train.pkl --masks masks.pkl -o msrvtt --modality video --trust
+      unhub import --scores sim_matrix.npy -o msvd
+      unhub import --queries test_txts.npy --targets test_imgs.npy --bank train=train_txts.npy,train_imgs.npy -o f30k
+      unhub import --scores images_texts.npy --transpose --relevant from_one.txt -o coco --json
+    """
+    from unhub.experiments.importing import Dump, import_published
+
+    dump = Dump(
+        scores=scores,
+        queries=queries,
+        targets=targets,
+        banks=_banks(bank or []),
+        masks=masks,
+        relevant=relevant,
+        first=first,
+        captions=captions,
+        target_ids=target_ids,
+        transpose=transpose,
+        scale=scale,
+        trust=trust,
+    )
+    with working("importing") as progress:
+        made = import_published(out, dump, name=name, model=model, modality=modality, progress=progress)
+    if json:
+        console.data(_plain(made))
+    else:
+        _show(made, out)
+
+
+def _banks(given: list[str]) -> dict[str, list[str]]:
+    """The files of each bank by its name."""
+    banks: dict[str, list[str]] = {}
+    for each in given:
+        name, sign, files = each.partition("=")
+        if not sign or not options.names(files):
+            raise InputError(f"--bank is {each!r}; write a name and its files, such as --bank train=train.npy.")
+        if name in banks:
+            raise InputError(f"--bank {name} is given twice; write its files once, with commas between them.")
+        banks[name] = options.names(files)
+    return banks
+
+
+def _plain(made: Imported) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": str(made.experiment),
+        "name": made.name,
+        "model": made.model,
+        "queries": made.queries,
+        "targets": made.targets,
+        "left_out": made.left_out,
+        "divided_by": made.divisor,
+        "settings": made.settings,
+        "parts": {
+            where: {"file": part.file, "shape": list(part.shape), "source": part.source}
+            for where, part in made.parts.items()
+        },
+        "said": list(made.said),
+    }
+
+
+def _show(made: Imported, out: str) -> None:
+    console.say(f"{console.printable(made.name)}, {console.printable(made.model)}", style="bold")
+    console.say(f"{made.queries:,} queries, {made.targets:,} targets")
+    for each in made.said:
+        console.say(console.printable(each))
+    rows = [
+        [where, " x ".join(f"{each:,}" for each in part.shape), part.file, part.source]
+        for where, part in made.parts.items()
+    ]
+    console.table(["part", "shape", "file", "from"], rows, left=(0, 2, 3))
+    console.say(f"next: {shlex.join(['unhub', 'check', os.fspath(Path(out) / made.experiment.name)])}")

@@ -1,0 +1,143 @@
+"""Files as authors publish them: all that unhub reads, and pickles for those who ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.experiments.importing.unpickling import unpickled
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import AnyArray
+from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find
+from unhub.io.columns import TEXTS
+from unhub.io.contents import WHOLE, Contents, Part, choose
+from unhub.io.damage import guarded
+from unhub.io.formats import FORMATS, PICKLES, read_contents
+from unhub.io.ids import read_ids
+from unhub.io.npy import read_header
+from unhub.io.numbers import NUMBERS, check_numbers, numpy_floats
+from unhub.io.tensors import is_tensor, tensor_array
+from unhub.io.text import read_json, read_lines
+
+SIMS = "sims"
+"""what a matrix is called in dumps that hold more than it"""
+
+_DIMENSIONS = {1: "one", 2: "two", 3: "three"}
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """An array as it was found: the argument it was given for, its file, and the numbers, mapped where they can be."""
+
+    name: str
+    place: str
+    array: AnyArray
+
+    def problem(self, text: str) -> InputError:
+        """The error whose sentence begins with the argument and the file."""
+        return InputError(f"{self.name}: {self.place} {text}")
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Opens files; pickles only if their source is trusted."""
+
+    trust: bool = False
+
+    def array(self, source: str, name: str, *, dims: tuple[int, ...] = (2,), kinds: str = NUMBERS) -> Published:
+        """The array of so many dimensions that was named, that is called sims, or that is the only one."""
+        address = find(source, name=name)
+        contents, label = self._contents(address)
+        fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
+        key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
+        with guarded(address, label):
+            loaded = contents.parts[key].load()
+            array = numpy_floats(np.asarray(loaded if isinstance(loaded, np.ndarray) else loaded[:]))
+        found = Published(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
+        if array.dtype.kind not in kinds:
+            check_numbers(f"{name}: {found.place}", array.dtype)
+        if array.ndim not in dims or array.size == 0:
+            wanted = " or ".join(_DIMENSIONS[each] for each in dims)
+            raise found.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
+        return found
+
+    def column(self, source: str, name: str) -> AnyArray:
+        """One value for each item, numbers or text."""
+        address = find(source, name=name)
+        if address.path.suffix.lower() in TEXTS:
+            return np.array(read_ids(source, name=name))
+        found = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
+        if found.array.size not in found.array.shape:
+            raise found.problem(f"has shape {found.array.shape}; one value for each query is wanted.")
+        return found.array.ravel()
+
+    def texts(self, source: str, name: str) -> Any:
+        """Whatever a file of texts holds: a list, or a dictionary of lists."""
+        address = find(source, name=name)
+        check_is_file(address)
+        check_not_empty(address)
+        suffix = address.path.suffix.lower()
+        if suffix == ".json":
+            return read_json(address)
+        if suffix in PICKLES:
+            held = self._pickle(address)
+            return held.tolist() if isinstance(held, np.ndarray) else held
+        if suffix in FORMATS:
+            return self.column(source, name).tolist()
+        return read_lines(address)
+
+    def _contents(self, address: Address) -> tuple[Contents, str]:
+        suffix = address.path.suffix.lower()
+        if suffix in PICKLES:
+            return Contents(dict(_parts(self._pickle(address), WHOLE, address.name))), "a pickle"
+        if suffix == ".npy" and address.path.is_file():
+            return self._npy(address)
+        return read_contents(address)
+
+    def _pickle(self, address: Address) -> Any:
+        check_is_file(address)
+        check_not_empty(address)
+        self._refuse(address, "is a pickle, which")
+        with guarded(address, "a pickle"), open(address.path, "rb") as file:
+            return unpickled(address, file)
+
+    def _npy(self, address: Address) -> tuple[Contents, str]:
+        """An array that may be of three dimensions, or of pickled objects."""
+        label = FORMATS[".npy"].label
+        check_not_empty(address)
+        with guarded(address, label), open(address.path, "rb") as file:
+            shape, _, dtype = read_header(file)
+            if dtype.hasobject:
+                self._refuse(address, "holds pickled objects, which")
+                return Contents(dict(_parts(unpickled(address, file), WHOLE, address.name))), label
+        contents, label = read_contents(address)
+        if len(shape) == 3 and address.key is None:
+            contents = Contents({WHOLE: _part(np.load(address.path, mmap_mode="r"))})
+        return contents, label
+
+    def _refuse(self, address: Address, what: str) -> None:
+        if not self.trust:
+            raise address.problem(
+                f"{what} can run code when opened; if you know whose it is, pass trust=True (--trust): arrays, tensors "
+                f"and plain containers are then taken from it, and nothing is run."
+            )
+
+
+def _parts(value: Any, key: str, name: str) -> Iterator[tuple[str, Part]]:
+    """The arrays among what a pickle holds; those inside of others are named ``outer.inner``."""
+    if isinstance(value, np.ndarray):
+        yield key, _part(value)
+    elif is_tensor(value):
+        yield key, _part(tensor_array(value, name=name))
+    elif isinstance(value, list) and value and all(isinstance(each, str | int | float) for each in value):
+        yield key, _part(np.asarray(value))
+    elif isinstance(value, list | dict):
+        for inner, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _parts(each, f"{key}.{inner}".lstrip("."), name)
+
+
+def _part(array: AnyArray) -> Part:
+    return Part(array.shape, array.dtype, lambda: array)

@@ -1,0 +1,139 @@
+"""From published files to the folder of an experiment."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unhub.api.progress import Progress
+from unhub.experiments.importing.answers import Answers, from_file, in_order, unknown
+from unhub.experiments.importing.captions import read_captions
+from unhub.experiments.importing.dump import Dump
+from unhub.experiments.importing.experiment_text import Written
+from unhub.experiments.importing.folder import free_place
+from unhub.experiments.importing.gathered import Gathered
+from unhub.experiments.importing.reading import Opener
+from unhub.experiments.importing.scores import gather_scores
+from unhub.experiments.importing.targets import Targets
+from unhub.experiments.importing.vectors import gather_vectors
+from unhub.experiments.importing.writing import FILE, Plan, write_folder
+from unhub.foundation.errors import InputError
+from unhub.io import read_ids
+
+DIRECTIONS = {"image": ("t2i", "i2t"), "video": ("t2v", "v2t"), "audio": ("t2a", "a2t")}
+"""from texts to the targets of a modality, and back, as the paper calls them"""
+
+UNKNOWN = ("forward", "reverse")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import has made."""
+
+    experiment: Path
+    name: str
+    model: str
+    queries: int
+    targets: int
+    left_out: int
+    """published queries that were masked or padding"""
+    divisor: float
+    """what scores were divided by"""
+    settings: dict[str, Any]
+    parts: dict[str, Written]
+    """by the place where the experiment file names them"""
+    said: tuple[str, ...]
+
+
+def import_published(
+    out: str | os.PathLike[str],
+    dump: Dump,
+    *,
+    name: str | None = None,
+    model: str = "model",
+    modality: str | None = None,
+    progress: Progress | None = None,
+) -> Imported:
+    """Makes a folder of float32 arrays and an experiment file that names them; it is complete or not there.
+
+    name, model: as the experiment calls them. modality: what the targets are, image, video or audio, if queries are
+    texts; it names the directions.
+    """
+    if modality is not None and modality not in DIRECTIONS:
+        near = difflib.get_close_matches(modality, DIRECTIONS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"it can be {', '.join(DIRECTIONS)}."
+        raise InputError(f"modality is {modality!r}; {hint}")
+    place, opener = free_place(out), Opener(dump.trust)
+    found = _gathered(opener, dump)
+    ids = None if dump.target_ids is None else _ids(dump.target_ids, found.targets)
+    answers = _answers(opener, found, dump, ids)
+    whole = len(answers.target) == len(found.kept)
+    target = answers.target[found.kept] if whole else answers.target
+    captions = None
+    if dump.captions is not None:
+        known = answers.target if whole else None
+        captions = read_captions(opener, dump.captions, ids=ids, target=known, kept=found.kept, left=target)
+    about = {"name": name or place.name, "model": model, "directions": DIRECTIONS.get(modality or "", UNKNOWN)}
+    said = (*found.said, answers.said)
+    plan = Plan(
+        about if modality is None else about | {"modality": modality},
+        found.parts, target, found.targets.count, captions, ids, found.settings, said,
+    )  # fmt: skip
+    parts = write_folder(place, plan, dump, progress)
+    return Imported(
+        experiment=place / FILE,
+        name=name or place.name,
+        model=model,
+        queries=len(target),
+        targets=found.targets.count,
+        left_out=len(found.kept) - len(target),
+        divisor=found.divisor,
+        settings=found.settings,
+        parts=parts,
+        said=said,
+    )
+
+
+def _gathered(opener: Opener, dump: Dump) -> Gathered:
+    if dump.scores is not None:
+        return gather_scores(
+            opener, dump.scores, dump.banks, masks=dump.masks, transpose=dump.transpose, scale=dump.scale
+        )
+    assert dump.queries is not None
+    assert dump.targets is not None
+    return gather_vectors(opener, dump.queries, dump.targets, dump.banks, masks=dump.masks)
+
+
+def _answers(opener: Opener, found: Gathered, dump: Dump, ids: Sequence[str] | None) -> Answers:
+    """The target of each published query, or of each that is left."""
+    published, left = len(found.kept), int(found.kept.sum())
+    answers = found.answers
+    if dump.relevant is not None:
+        answers = from_file(opener, dump.relevant, found.targets, first=dump.first, ids=ids)
+    elif answers is None:
+        answers = in_order(published, found.targets)
+    if answers is None:
+        raise unknown(published, found.targets, matrix=dump.scores is not None)
+    if len(answers.target) not in (published, left):
+        raise InputError(
+            f"relevant: {dump.relevant} has {len(answers.target):,} targets but there are {left:,} queries; give one "
+            f"for each."
+        )
+    return answers
+
+
+def _ids(source: str, targets: Targets) -> tuple[str, ...]:
+    """The id of each target; of targets that repeat, the ids may repeat too."""
+    ids = read_ids(source, name="target_ids")
+    if len(ids) == targets.published and targets.firsts is not None:
+        ids = tuple(ids[row] for row in targets.firsts)
+    if len(ids) != targets.count:
+        raise InputError(f"target_ids: {source} has {len(ids):,} ids but there are {targets.count:,} targets.")
+    if len(set(ids)) != len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise InputError(f"target_ids: {source} has the id {twice!r} twice; each target needs its own.")
+    return ids

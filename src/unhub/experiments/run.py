@@ -1,0 +1,100 @@
+"""An experiment at work: methods as a protocol has them, and what each bank gives, made once for tables and figures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from unhub.api.evaluation import Evaluation
+from unhub.api.progress import Progress
+from unhub.experiments.experiment import Experiment
+from unhub.experiments.presets import Preset
+from unhub.experiments.sources import evaluated
+from unhub.foundation.errors import UnhubWarning
+from unhub.methods import Method
+from unhub.metrics import metric
+
+RETRIEVAL = ("R@1", "R@5", "R@10", "MdR", "MnR")
+SELF_RETRIEVAL = ("R@1", "R@2", "R@4", "R@8")
+CLASSIFICATION = ("R@1", "R@5", "R@10")
+SKEWNESS = ("skew@1", "skew@5", "skew@10", "R@1")
+ONE_BANK = ("is", "dis", "sn")
+TWO_BANKS = ("dualis", "dualdis", "dbsn")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every table and figure works on."""
+
+    experiment: Experiment
+    preset: Preset
+    progress: Progress | None = None
+    _made: dict[tuple[str | None, str], tuple[Evaluation, list[str]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """evaluations by bank and direction, each with what it warned of"""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Those of the file, or those that the task usually has."""
+        by_task = {"classification": CLASSIFICATION, "self-retrieval": SELF_RETRIEVAL}
+        its = self.experiment
+        return tuple(metric(name).name for name in its.metrics) or by_task.get(its.task, RETRIEVAL)
+
+    def methods(self, names: tuple[str, ...], direction: str, *, banked: bool) -> list[Method]:
+        """These methods, as the preset and the file have them."""
+        its = self.experiment
+        return [self.preset.method(name, its.modality, direction, banked=banked, given=its.settings) for name in names]
+
+    def ways(self, bank: str | None = None) -> dict[str, str]:
+        """The directions that a bank serves, by the file's names; back only by embeddings, its targets the queries."""
+        its = self.experiment
+        back = its.both_ways and (bank is None or (its.vectors and {"queries", "targets"} <= set(its.banks[bank])))
+        return dict(zip(its.directions, ("forward", "reverse") if back else ("forward",), strict=False))
+
+    def evaluation(self, way: str, bank: str | None = None) -> Evaluation:
+        """All that a bank of the file, or the test queries as the bank, can give: its scores are computed once."""
+        if (bank, way) not in self._made:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                made = self._evaluated(way, bank)
+            self._made[bank, way] = made, [str(each.message) for each in caught if each.category is UnhubWarning]
+        made, said = self._made[bank, way]
+        for sentence in said:  # whoever asks hears them
+            warnings.warn(sentence, UnhubWarning, stacklevel=2)
+        return made
+
+    def _evaluated(self, way: str, bank: str | None) -> Evaluation:
+        both = bank is not None and self.experiment.has_targets(bank)
+        names = ("none", *ONE_BANK, *(TWO_BANKS if both else ()))
+        return evaluated(
+            self.experiment,
+            self.preset,
+            self.methods(names, way, banked=bank is not None),
+            direction=way,
+            metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS))),
+            bank=bank,
+            progress=self.progress,
+        )
+
+    def evaluations(
+        self, methods: tuple[str, ...], metrics: tuple[str, ...], bank: str | None = None
+    ) -> dict[str, Evaluation]:
+        """These methods and metrics alone, by the name of each direction."""
+        return {name: _only(self.evaluation(way, bank), methods, metrics) for name, way in self.ways(bank).items()}
+
+
+def _only(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, ...]) -> Evaluation:
+    """The evaluation as if no more had been asked for."""
+
+    def asked(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: values[name] for name in metrics if name in values}
+
+    rows = {
+        label: replace(row, values=asked(row.values), intervals=asked(row.intervals), per_query=asked(row.per_query))
+        for label, row in evaluation.rows.items()
+        if row.method in methods
+    }
+    return replace(evaluation, rows=rows, metrics=metrics)

@@ -1,0 +1,135 @@
+"""What figures show of an experiment: who is ranked where before and after, with names and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unhub.api.evaluation import Evaluation, MethodResult
+from unhub.banks.bank import blocks
+from unhub.experiments.experiment import Experiment
+from unhub.experiments.run import Run
+from unhub.experiments.sources import ids_of, relevance_of, scores_of
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import BoolArray, FloatArray, IntArray
+from unhub.io import read_ids
+from unhub.metrics import Relevance, k_occurrence
+
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
+AFTER = ("dbsn", "sn")
+"""the method that stands beside no correction: the first of these that a bank can serve"""
+
+
+@dataclass(frozen=True)
+class Side:
+    """Queries or targets as a reader knows them: their captions, or ids where there are none, and their pictures."""
+
+    names: Sequence[str]
+    pictures: Sequence[Path | None]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One direction of an experiment with one bank."""
+
+    title: str
+    evaluation: Evaluation
+    relevance: Relevance
+    queries: Side
+    targets: Side
+
+    @property
+    def before(self) -> MethodResult:
+        """No correction."""
+        return self.evaluation["none"]
+
+    @property
+    def after(self) -> MethodResult:
+        """The correction that is shown beside it."""
+        return self.evaluation[next(name for name in AFTER if name in self.evaluation.rows)]
+
+    def counts(self, row: MethodResult, k: int) -> IntArray:
+        """How many queries have each target among their first k."""
+        return k_occurrence(row.top, self.relevance.gallery, min(k, row.top.shape[1]))
+
+    def right(self, query: int, targets: Sequence[int] | IntArray) -> BoolArray:
+        """Which of these targets are right for a query."""
+        start, end = self.relevance.indptr[query : query + 2]
+        return np.isin(np.asarray(targets), self.relevance.targets[start:end])
+
+
+def views(run: Run, bank: str | None = None) -> list[View]:
+    """A view for each direction that the bank serves; without one, the test queries are the bank."""
+    its = run.experiment
+    sides = sides_of(its)
+    made = []
+    for title, way in run.ways(bank).items():
+        back = way == "reverse"
+        queries, targets = sides[::-1] if back else sides
+        made.append(View(title, run.evaluation(way, bank), relevance_of(its, reverse=back), queries, targets))
+    return made
+
+
+def some_scores(experiment: Experiment, most: int, *, reverse: bool = False) -> FloatArray:
+    """The scores of evenly spaced queries with all targets: (at most ``most``, gallery)."""
+    bank = scores_of(experiment)
+    chosen = np.linspace(0, bank.shape[int(reverse)] - 1, min(most, bank.shape[int(reverse)])).round().astype(int)
+    parts = []
+    for start, rows in blocks(bank):
+        if reverse:
+            parts.append(np.asarray(rows)[:, chosen])
+        else:
+            inside = chosen[(chosen >= start) & (chosen < start + len(rows))] - start
+            parts.append(np.array(np.asarray(rows)[inside]))
+    found: FloatArray = np.concatenate(parts)
+    return found.T if reverse else found
+
+
+def sides_of(experiment: Experiment) -> tuple[Side, Side]:
+    """The queries and the targets of the test set; an error where captions or pictures do not fit."""
+    queries, targets = ids_of(experiment)
+    pictures = _pictures(experiment)
+    return (
+        Side(_captions(experiment, "captions", queries), [None] * len(queries)),
+        Side(_captions(experiment, "target_captions", targets), [_picture(pictures, each) for each in targets]),
+    )
+
+
+def _captions(experiment: Experiment, part: str, ids: Sequence[str]) -> Sequence[str]:
+    if part not in experiment.test:
+        return ids
+    found = read_ids(experiment.test[part], name=f"test.{part}")
+    if len(found) != len(ids):
+        side = "target" if part == "target_captions" else "query"
+        raise InputError(
+            f"{experiment.path}: test.{part} has {len(found):,} lines but there are {len(ids):,} of its side; write "
+            f"one line for each {side}."
+        )
+    return found
+
+
+def _pictures(experiment: Experiment) -> Mapping[str, Path]:
+    """Every picture below the media folder by its path, its name and, for frames of a video, its folder."""
+    if "media" not in experiment.test:
+        return {}
+    folder = Path(experiment.test["media"])
+    if not folder.is_dir():
+        raise InputError(f"{experiment.path}: test.media, {folder}, is no folder; name one with a picture per target.")
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in PICTURES)
+    found: dict[str, Path] = {}
+    for path in files:
+        relative = path.relative_to(folder)
+        for key in (relative.as_posix(), relative.with_suffix("").as_posix()):
+            found.setdefault(key, path)
+    for path in files:
+        for key in (path.name, path.stem, path.relative_to(folder).parent.as_posix()):
+            found.setdefault(key, path)
+    return found
+
+
+def _picture(pictures: Mapping[str, Path], name: str) -> Path | None:
+    """The picture of an id, with or without the extension of its own file (video7.mp4 has video7.jpg)."""
+    return pictures.get(name) or pictures.get(name.rpartition(".")[0])

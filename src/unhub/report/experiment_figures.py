@@ -1,0 +1,264 @@
+"""The paper's figures of an experiment: which there are, what each needs, and drawing them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unhub.experiments import Experiment, sweep
+from unhub.experiments.result import better
+from unhub.experiments.run import Run
+from unhub.experiments.sources import rows_of
+from unhub.experiments.views import View, some_scores, views
+from unhub.foundation.atomic import replace_file
+from unhub.foundation.errors import InputError
+from unhub.report import figures, sweep_results
+from unhub.report.file_names import slug
+from unhub.report.result_tables import NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+K = 10
+"""the depth at which a target counts as retrieved"""
+CROWD = 800
+"""points of each kind on a map"""
+ROWS = 200
+"""queries whose scores are drawn"""
+BETTER, WORSE = 2, 1
+"""queries whose five best are shown: answered by the correction alone, and lost by it"""
+SOURCES = 3
+"""banks that a rank correlation needs"""
+
+Drawn = Iterator[tuple[str, "Figure"]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What figures are drawn of: an experiment at work, a bank of it or the test queries, and where sweeps are kept."""
+
+    run: Run
+    folder: Path
+    bank: str | None = None
+    seed: int = 0
+    rounds: int = 5
+
+    def views(self) -> list[View]:
+        """Both directions, or the one that the bank serves."""
+        return views(self.run, self.bank)
+
+
+@dataclass(frozen=True)
+class ExperimentFigure:
+    """A figure that can be drawn: what it shows, what an experiment lacks for it, if anything, and its drawing."""
+
+    name: str
+    what: str
+    draw: Callable[[Shown], Drawn]
+    lacks: Callable[[Experiment], str | None] = lambda experiment: None
+
+
+def named(name: str) -> ExperimentFigure:
+    """The figure of that name."""
+    if name not in FIGURES:
+        near = difflib.get_close_matches(name, FIGURES, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise InputError(f"there is no figure {name!r}; {hint}There are {', '.join(FIGURES)}.")
+    return FIGURES[name]
+
+
+def possible(experiment: Experiment) -> dict[str, str | None]:
+    """For every figure what an experiment lacks for it, or None if it can be drawn."""
+    merged = "settings.group_targets" if "group_targets" in experiment.settings else None
+    told = f"{merged} merges targets, and figures show single ones"
+    return {name: told if merged else each.lacks(experiment) for name, each in FIGURES.items()}
+
+
+def refuse_lacking(experiment: Experiment, names: Iterable[str]) -> None:
+    """An error where a figure lacks something, which says what."""
+    can = possible(experiment)
+    for name in names:
+        lacking = can[named(name).name]
+        if lacking is not None:
+            raise InputError(f"{experiment.path}: the figure {name} cannot be drawn: {lacking}.")
+
+
+def draw(name: str, shown: Shown) -> list[Path]:
+    """Draws a figure into the folder, as PDF and PNG for each direction, and gives back the paths."""
+    refuse_lacking(shown.run.experiment, [name])
+    shown.folder.mkdir(parents=True, exist_ok=True)
+    return [path for stem, made in FIGURES[name].draw(shown) for path in figures.save(made, shown.folder / stem)]
+
+
+def radar(runs: Sequence[Run], bank: str | None = None) -> Figure:
+    """Methods over experiments and directions by R@1; over all metrics where these are too few for a radar."""
+    spokes = [(run, title, way, "R@1") for run in runs for title, way in run.ways(bank).items()]
+    if len(spokes) < figures.FEWEST_AXES:
+        spokes = [(run, title, way, name) for run, title, way, _ in spokes for name in run.metrics if better(name)]
+    many = len({id(run) for run, *_ in spokes}) > 1
+    axes = [
+        figures.RadarAxis(f"{run.experiment.name} {title}" if many else f"{title} {name}", better(name) > 0)
+        for run, title, _, name in spokes
+    ]
+    evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
+    labels = dict.fromkeys(label for each in evaluations for label in each.rows)
+    series = {
+        NAMES.get(label, label).lstrip("+"): [
+            each[label][name] if label in each.rows else np.nan
+            for each, (*_, name) in zip(evaluations, spokes, strict=True)
+        ]
+        for label in labels
+    }
+    return figures.radar(axes, series)
+
+
+def _radar(shown: Shown) -> Drawn:
+    yield "radar", radar([shown.run], shown.bank)
+
+
+def _similarity(shown: Shown) -> Drawn:
+    for at, view in enumerate(shown.views()):
+        before = some_scores(shown.run.experiment, ROWS, reverse=at == 1)
+        added = np.zeros(before.shape[1], before.dtype) if view.after.bias is None else view.after.bias
+        counts, fewer = (view.counts(row, K) for row in (view.before, view.after))
+        names = ("no correction", _name(view.after.method))
+        yield _stem("similarity", view), figures.similarity(before, before + added, counts, fewer, names, k=K)
+
+
+def _swept(over: str) -> Callable[[Shown], Drawn]:
+    def draw(shown: Shown) -> Drawn:
+        its, run = shown.run.experiment, shown.run
+        bank = shown.bank if over != "bank-size" or shown.bank else _largest(its)
+        points = sweep(
+            its, over, run.preset, bank=bank, rounds=shown.rounds, seed=shown.seed, relative="tau" in its.settings,
+            folder=shown.folder, progress=run.progress,
+        )  # fmt: skip
+        with replace_file(shown.folder / f"{over}.csv") as temporary:
+            Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
+        yield over, sweep_results.figure(over, points)
+
+    return draw
+
+
+def _hub_map(shown: Shown) -> Drawn:
+    its = shown.run.experiment
+    rng = np.random.default_rng(shown.seed)
+    bank = shown.bank or next(iter(its.banks), None)
+    sources = {"query": its.test.get("queries"), "target": its.test["targets"]}
+    if bank is not None:
+        sources["bank query"] = its.banks[bank].get("queries")
+    (view, *_) = shown.views()
+    counts = view.counts(view.before, K)
+    places, kinds, often, names = [], [], [], []
+    for kind, source in sources.items():
+        if source is None:
+            continue
+        rows = rows_of(source, kind)
+        first = np.argsort(-counts, kind="stable")[:10] if kind == "target" else np.empty(0, dtype=int)
+        chosen = _some(rng, len(rows), first)
+        places.append(rows[chosen])
+        kinds += [kind] * len(chosen)
+        often.append(counts[chosen] if kind == "target" else np.zeros(len(chosen)))
+        names += [view.targets.names[each] if kind == "target" else "" for each in chosen]
+    points = figures.project(np.concatenate(places), seed=shown.seed)
+    yield "hub-map", figures.hub_map(points, kinds, np.concatenate(often), names=names)
+
+
+def _top5(shown: Shown) -> Drawn:
+    rng = np.random.default_rng(shown.seed)
+    for view in shown.views():
+        items = [_comparison(view, query) for query in _telling(view, rng)]
+        yield _stem("top5", view), figures.top5(items)
+
+
+def _hub_queries(shown: Shown) -> Drawn:
+    for view in shown.views():
+        first = view.before.top[:, 0]
+        hub = int(np.argmax(view.counts(view.before, 1)))
+        queries = [
+            figures.Item(view.queries.names[row], bool(view.right(row, [hub])[0]), view.queries.pictures[row])
+            for row in np.flatnonzero(first == hub).tolist()
+        ]
+        item = figures.Item(view.targets.names[hub], right=False, image=view.targets.pictures[hub])
+        yield _stem("hub-queries", view), figures.hub_queries(item, queries)
+
+
+def _comparison(view: View, query: int) -> figures.Comparison:
+    """What is found for a query before and after."""
+    results = {}
+    for row in (view.before, view.after):
+        best = [each for each in row.top[query, :5].tolist() if each >= 0]
+        right = view.right(query, best)
+        results["no correction" if row is view.before else _name(row.method)] = [
+            figures.Item(view.targets.names[each], bool(well), view.targets.pictures[each])
+            for each, well in zip(best, right, strict=True)
+        ]
+    return figures.Comparison(view.queries.names[query], results, view.queries.pictures[query])
+
+
+def _telling(view: View, rng: np.random.Generator) -> list[int]:
+    """Queries drawn from those that the correction answers, and from those that it loses; the first, if none."""
+    before, after = (row.per_query["R@1"] > 0 for row in (view.before, view.after))
+    won, lost = np.flatnonzero(after & ~before), np.flatnonzero(before & ~after)
+    chosen = [*rng.permutation(won)[:BETTER], *rng.permutation(lost)[:WORSE]]
+    return [int(each) for each in chosen] or list(range(min(BETTER, len(before))))
+
+
+def _some(rng: np.random.Generator, count: int, first: np.ndarray) -> np.ndarray:
+    """Rows to draw: the first ones, and others at random."""
+    others = np.setdiff1d(np.arange(count), first)
+    more = rng.permutation(others)[: max(0, CROWD - len(first))]
+    return np.sort(np.concatenate([first, more]).astype(int))
+
+
+def _largest(experiment: Experiment) -> str | None:
+    """The bank with most queries."""
+    part = "queries" if experiment.vectors else "scores"
+    sizes = {name: len(rows_of(parts[part], name)) for name, parts in experiment.banks.items() if part in parts}
+    return max(sizes, key=lambda name: sizes[name]) if sizes else None
+
+
+def _name(method: str) -> str:
+    return NAMES.get(method, method).lstrip("+")
+
+
+def _stem(name: str, view: View) -> str:
+    return f"{name}.{slug(view.title)}"
+
+
+def _needs_vectors(experiment: Experiment) -> str | None:
+    return None if experiment.vectors else "test has a matrix of scores; name test.queries and test.targets, embeddings"
+
+
+def _needs_parts(experiment: Experiment) -> str | None:
+    return "items are their own bank, of which no part can be drawn" if experiment.task == "self-retrieval" else None
+
+
+def _needs_sources(experiment: Experiment) -> str | None:
+    if experiment.vectors and len(experiment.banks) >= SOURCES:
+        return None
+    return f"it needs embeddings and {SOURCES} banks; name them in sections such as [banks.val] and [banks.train]"
+
+
+FIGURES = {
+    each.name: each
+    for each in (
+        ExperimentFigure("radar", "every method, on all metrics or over several experiments", _radar),
+        ExperimentFigure("similarity", "scores and k-occurrence before and after", _similarity),
+        ExperimentFigure("tau", "R@1 over the temperature", _swept("tau")),
+        ExperimentFigure("bank-size", "four panels over the part of a bank that is used", _swept("bank-size"),
+                         _needs_parts),
+        ExperimentFigure("bank-source", "R@1 over the distance of banks, with Spearman's rho", _swept("bank-source"),
+                         _needs_sources),
+        ExperimentFigure("hub-map", "t-SNE of queries, targets and a bank, the hubs labelled", _hub_map,
+                         _needs_vectors),
+        ExperimentFigure("top5", "the five best before and after, for a few queries", _top5),
+        ExperimentFigure("hub-queries", "the most retrieved target and the queries that get it", _hub_queries),
+    )
+}  # fmt: skip
+"""by name"""

@@ -1,0 +1,160 @@
+"""The paper's three arrangements: datasets side by side, sections one below the other, methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from unhub.api.latex_text import escape
+from unhub.experiments.result import SPARSITY, ResultTable, Row
+from unhub.report.latex_cells import MISSING, Mark, direction, heading, marked, method
+from unhub.report.latex_grid import Cell, Grid, Line, rules
+
+RULE = r"\midrule"
+
+
+def side_by_side(tables: Sequence[ResultTable]) -> Grid:
+    """Datasets, their directions and their metrics from left to right, models with their methods below each other."""
+    kind = tables[0].name
+    same = by_dataset(tables)
+    columns = [(data, way, name) for data, those in same.items() for way in ways(those) for name in metrics(those)]
+    levels = [[Cell(heading(kind, name)) for *_, name in columns]]
+    if kind == "query-aware":
+        levels.insert(0, _spans((direction(way), (data, way)) for data, way, _ in columns))
+    if kind != "classification" or len(same) > 1:
+        levels.insert(0, _spans((escape(data), data) for data, *_ in columns))
+    lines = list(_header(("Method", "Normalization" if kind == "classification" else "Norm"), levels))
+    marks = {data: marked(those) for data, those in same.items()}
+    for group in _groups(tables):
+        lines.append(RULE)
+        lines += _model(group, columns, marks)
+    return Grid("ll" + "c" * len(columns), lines)
+
+
+def sections(tables: Sequence[ResultTable]) -> Grid:
+    """A part for each table and direction under a line with its name, banks in the first column if there are any."""
+    kind, names = tables[0].name, metrics(tables)
+    first = [r"$B_q$ \& $B_t$"] if kind == "banks" else []
+    titles = [*first, "Normalization", *(heading(kind, name, up=True) for name in names)]
+    lines: list[Line] = [[Cell(title) for title in titles]]
+    for table in tables:
+        mark = marked([table])
+        for way in ways([table]):
+            title = rf"\textbf{{{escape(table.model)} on {escape(table.dataset)}, {direction(way)}}}"
+            lines += [RULE, [Cell(title, len(titles))]]
+            made = _banks(table, way) if kind == "banks" else [("", table.rows)]
+            for bank, rows in made:
+                lines.append(RULE)
+                lines += _section(rows, [bank] if first else [], way, names, mark)
+    return Grid("l" * (len(first) + 1) + "c" * len(names), lines)
+
+
+def methods_across(tables: Sequence[ResultTable]) -> Grid:
+    """Datasets and the methods on them from left to right; a row for each metric, in a part for each direction."""
+    same = by_dataset(tables)
+    columns = [(table, row) for those in same.values() for table in those for row in table.rows]
+    marks = {data: marked(those) for data, those in same.items()}
+    over = _spans((escape(table.dataset), table.dataset) for table, _ in columns)
+    titles = [escape(table.model) if row.method == "none" else method(row) for table, row in columns]
+    lines: list[Line] = [[Cell(), *over], rules(over, 2), [Cell(), *map(Cell, titles)]]
+    for at in range(max(len(ways([table])) for table in tables)):
+        found = [(table, row, "".join(ways([table])[at : at + 1])) for table, row in columns]
+        lines += [RULE, [Cell(), *_spans((direction(way), (table.dataset, way)) for table, _, way in found)]]
+        for name in metrics(tables):
+            values = (marks[table.dataset](row, way, name) for table, row, way in found)
+            lines.append([Cell(heading(tables[0].name, name)), *values])
+    return Grid("l" + "c" * len(columns), lines)
+
+
+def one_way(table: ResultTable, way: str) -> ResultTable:
+    """A table as if it had been run in one direction only."""
+    blocks = []
+    for block in table.blocks:
+        if way in block.evaluations:
+            rows = (
+                replace(row, values={way: row.values[way]}, standing={way: row.standing[way]}) for row in block.rows
+            )
+            blocks.append(replace(block, rows=tuple(rows), evaluations={way: block.evaluations[way]}))
+    return replace(table, blocks=tuple(blocks))
+
+
+def ways(tables: Iterable[ResultTable]) -> list[str]:
+    """The directions of any row."""
+    return list(dict.fromkeys(way for table in tables for row in table.rows for way in row.values))
+
+
+def metrics(tables: Iterable[ResultTable]) -> list[str]:
+    """The metrics of any table, the share of zeros last."""
+    return sorted(dict.fromkeys(name for table in tables for name in table.metrics), key=lambda name: name == SPARSITY)
+
+
+def by_dataset(tables: Iterable[ResultTable]) -> dict[str, list[ResultTable]]:
+    """The tables of each dataset."""
+    found: dict[str, list[ResultTable]] = {}
+    for table in tables:
+        found.setdefault(table.dataset, []).append(table)
+    return found
+
+
+def _groups(tables: Iterable[ResultTable]) -> list[dict[str, ResultTable]]:
+    """The tables of each model by dataset; one that was run twice on a dataset comes twice."""
+    found: list[dict[str, ResultTable]] = []
+    for table in tables:
+        mine = (group for group in found if next(iter(group.values())).model == table.model)
+        free = next((group for group in mine if table.dataset not in group), None)
+        if free is None:
+            found.append({table.dataset: table})
+        else:
+            free[table.dataset] = table
+    return found
+
+
+def _model(
+    group: dict[str, ResultTable], columns: Sequence[tuple[str, str, str]], marks: dict[str, Mark]
+) -> Iterator[Line]:
+    """The lines of a model: its name and what it gives alone, then its methods."""
+    rows = {data: {row.label: row for row in table.rows} for data, table in group.items()}
+    every = {label: row for each in rows.values() for label, row in each.items()}
+    for label, row in sorted(every.items(), key=lambda each: each[1].method != "none"):
+        model = escape(next(iter(group.values())).model)
+        first = [Cell(model, 2, "l")] if row.method == "none" else [Cell(), Cell(method(row))]
+        yield [*first, *(marks[data](rows.get(data, {}).get(label), way, name) for data, way, name in columns)]
+
+
+def _header(titles: Sequence[str], levels: Sequence[Sequence[Cell]]) -> Iterator[Line]:
+    """Lines of titles with thin rules between; the first columns' titles reach over all of them."""
+    first = titles if len(levels) == 1 else [rf"\multirow{{{len(levels)}}}{{*}}{{{title}}}" for title in titles]
+    for at, level in enumerate(levels):
+        yield [*(Cell("" if at else title) for title in first), *level]
+        if at < len(levels) - 1:
+            yield rules(level, len(titles) + 1)
+
+
+def _spans(titles: Iterable[tuple[str, object]]) -> list[Cell]:
+    """One cell over all neighbours that mean the same, from their titles and what they mean."""
+    made: list[tuple[Cell, object]] = []
+    for title, meaning in titles:
+        if made and made[-1][1] == meaning:
+            made[-1] = replace(made[-1][0], span=made[-1][0].span + 1), meaning
+        else:
+            made.append((Cell(title), meaning))
+    return [cell for cell, _ in made]
+
+
+def _banks(table: ResultTable, way: str) -> Iterator[tuple[str, Sequence[Row]]]:
+    """What no correction gives, once, then the rows of each bank that serves the direction."""
+    blocks = [block for block in table.blocks if way in block.evaluations]
+    alone = [row for block in blocks for row in block.rows if row.method == "none"]
+    beats = set.intersection(*(set(row.standing[way].beats) for row in alone))
+    standing = replace(alone[0].standing[way], beats="".join(sorted(beats)))
+    yield MISSING, [replace(alone[0], standing={way: standing})]
+    for block in blocks:
+        yield escape(block.bank), [row for row in block.rows if row.method != "none"]
+
+
+def _section(rows: Sequence[Row], bank: Sequence[str], way: str, names: Sequence[str], mark: Mark) -> Iterator[Line]:
+    """The lines of a bank, its name beside them, or those of a table without banks."""
+    beside = [rf"\multirow{{{len(rows)}}}{{*}}{{{each}}}" if len(rows) > 1 else each for each in bank]
+    for at, row in enumerate(rows):
+        first = [Cell("" if at else each) for each in beside]
+        yield [*first, Cell(method(row, "+ " if bank else "")), *(mark(row, way, name) for name in names)]

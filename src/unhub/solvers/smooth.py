@@ -1,0 +1,109 @@
+"""Transport with a squared L2 term, solved by its dual: plans are sparse, and so is the work.
+
+An entry of the plan is above zero where f_i + g_j > c_ij. Those that are near to it are listed, and as long as f and g
+have not risen by more than the margin of the list, nothing else can be above zero: a step of the solver looks at the
+list alone, which is a small part of the matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhub.foundation.types import FloatArray, IntArray
+
+ITERATIONS = 2_000
+"""rounds of L-BFGS allowed"""
+
+TOLERANCE = 1e-9
+LISTED = 0.02
+"""share of the entries that a list has, unless more are above zero"""
+
+AT_ONCE = 1 << 16
+"""entries that are looked at while they are in the processor's cache"""
+
+
+def smooth_dual(cost: FloatArray, reg: float, *, most_per_column: int | None = None) -> FloatArray:
+    """argmin <C, P> + reg/2 |P|^2 over plans with uniform marginals, with at most so many nonzeros per column."""
+    from scipy.optimize import minimize
+
+    dual = _Dual(cost, reg, most_per_column)
+    found = minimize(
+        dual, np.zeros(sum(cost.shape)), method="L-BFGS-B", jac=True, tol=TOLERANCE, options={"maxiter": ITERATIONS}
+    )
+    rows, columns, excess = dual.above(found.x)
+    plan = np.zeros(cost.shape)
+    plan[rows, columns] = excess / reg
+    return plan
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Entries that can be above zero while potentials are no more than ``margin`` higher than at ``f`` and ``g``."""
+
+    f: FloatArray
+    g: FloatArray
+    margin: float
+    rows: IntArray
+    columns: IntArray
+    cost: FloatArray
+
+    def holds(self, f: FloatArray, g: FloatArray) -> bool:
+        return float((f - self.f).max() + (g - self.g).max()) <= self.margin
+
+
+class _Dual:
+    """Minus the dual, and its gradient, as a function of f and g in one vector."""
+
+    def __init__(self, cost: FloatArray, reg: float, most: int | None) -> None:
+        self._cost, self._reg, self._most = cost, reg, most
+        m, n = cost.shape
+        self._shares = np.concatenate((np.full(m, 1 / m), np.full(n, 1 / n)))
+        self._near: _Near | None = None
+
+    def __call__(self, potentials: FloatArray) -> tuple[float, FloatArray]:
+        rows, columns, excess = self.above(potentials)
+        m, n = self._cost.shape
+        taken = np.concatenate((np.bincount(rows, excess, m), np.bincount(columns, excess, n))) / self._reg
+        value = potentials @ self._shares - excess @ excess / (2 * self._reg)
+        return -float(value), taken - self._shares
+
+    def above(self, potentials: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Rows, columns and f_i + g_j - c_ij of the entries above zero, the largest of each column if so asked."""
+        f, g = potentials[: len(self._cost)], potentials[len(self._cost) :]
+        if self._near is None or not self._near.holds(f, g):
+            self._near = self._listed(f, g)
+        near = self._near
+        excess = f[near.rows] + g[near.columns] - near.cost
+        chosen: IntArray = np.flatnonzero(excess > 0)
+        if self._most is not None:
+            chosen = _largest(chosen, near.columns[chosen], excess[chosen], self._most)
+        return near.rows[chosen], near.columns[chosen], excess[chosen]
+
+    def _listed(self, f: FloatArray, g: FloatArray) -> _Near:
+        m, n = self._cost.shape
+        some = slice(None, None, max(1, m * n // AT_ONCE // 4))
+        edge = min(0.0, float(np.quantile((f[some, None] + g - self._cost[some]), 1 - LISTED)))
+        height = max(1, AT_ONCE // n)
+        found = []
+        for start in range(0, m, height):
+            block = slice(start, min(start + height, m))
+            places = np.flatnonzero((f[block, None] + g - self._cost[block]).ravel() > edge)
+            found.append(places + start * n)
+        places = np.concatenate(found)
+        rows, columns = np.divmod(places, n)
+        return _Near(f.copy(), g.copy(), -edge, rows, columns, self._cost.ravel()[places])
+
+
+def _largest(places: IntArray, columns: IntArray, values: FloatArray, most: int) -> IntArray:
+    """Of these places those with the largest values of each column.
+
+    >>> _largest(np.array([4, 5, 6]), np.array([0, 1, 0]), np.array([0.1, 0.2, 0.3]), 1).tolist()
+    [6, 5]
+    """
+    order = np.lexsort((-values, columns))
+    grouped = columns[order]
+    first = np.searchsorted(grouped, grouped, side="left")
+    kept: IntArray = places[order[np.arange(len(order)) - first < most]]
+    return kept

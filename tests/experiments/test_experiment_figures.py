@@ -1,0 +1,220 @@
+"""Figures of an experiment: the data on them are the experiment's, and what cannot be drawn is said."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from PIL import Image
+
+from unhub import InputError
+from unhub.experiments import preset, read_experiment
+from unhub.experiments.run import Run
+from unhub.experiments.views import some_scores, views
+from unhub.metrics import k_occurrence
+from unhub.report import experiment_figures, figures
+from unhub.report.experiment_figures import FIGURES, Shown
+from unhub.report.reproduction import Wanted, reproduced
+
+PAPER = preset("paper")
+
+
+@pytest.fixture
+def shown(written, tmp_path):
+    def make(bank=None, **more):
+        return Shown(Run(read_experiment(written(**more)), PAPER), tmp_path / "figures", bank, rounds=1)
+
+    return make
+
+
+@pytest.fixture
+def caught(monkeypatch):
+    """What the drawing functions are given, which they draw all the same."""
+    given = {}
+
+    def watch(name):
+        real = getattr(figures, name)
+
+        def draw(*values, **more):
+            given.setdefault(name, []).append((values, more))
+            return real(*values, **more)
+
+        monkeypatch.setattr(figures, name, draw)
+
+    for name in ("radar", "similarity", "hub_map", "top5", "hub_queries"):
+        watch(name)
+    return given
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_every_figure_is_drawn_as_pdf_and_png(shown, tmp_path, name):
+    paths = experiment_figures.draw(name, shown(banks=("val", "train", "other")))
+    assert {path.suffix for path in paths} == {".pdf", ".png"}
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert all(path.parent == tmp_path / "figures" for path in paths)
+
+
+def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
+    experiment_figures.draw("similarity", shown())
+    (before, after, counts_before, counts_after, names), _ = caught["similarity"][0]
+    queries, targets = arrays["test"]
+    scores = queries @ targets.T
+    np.testing.assert_allclose(before, scores, atol=1e-6)
+    added = after - before
+    np.testing.assert_allclose(added, np.tile(added[0], (60, 1)), atol=1e-6)
+    for counts, matrix in ((counts_before, before), (counts_after, after)):
+        np.testing.assert_array_equal(counts, k_occurrence(np.argsort(-matrix, axis=1)[:, :10], 60))
+    assert names == ("no correction", "SN")
+    back = caught["similarity"][1][0]
+    np.testing.assert_allclose(back[0], scores.T, atol=1e-6)
+
+
+def test_some_scores_are_evenly_spaced_rows(written, arrays):
+    experiment = read_experiment(written())
+    scores = arrays["test"][0] @ arrays["test"][1].T
+    np.testing.assert_allclose(some_scores(experiment, 7), scores[np.linspace(0, 59, 7).round().astype(int)], atol=1e-6)
+    np.testing.assert_allclose(
+        some_scores(experiment, 5, reverse=True), scores.T[np.linspace(0, 59, 5).round().astype(int)], atol=1e-6
+    )
+
+
+def test_a_bank_with_targets_is_shown_with_dbsn(shown, caught):
+    experiment_figures.draw("similarity", shown(bank="train"))
+    assert caught["similarity"][0][0][4] == ("no correction", "DBSN")
+    experiment_figures.draw("radar", shown(bank="train"))
+    axes, series = caught["radar"][0][0]
+    assert [axis.label for axis in axes][:2] == ["forward R@1", "forward R@5"]
+    assert [axis.larger_is_better for axis in axes] == [True, True, True, False, False] * 2
+    run = shown(bank="train").run
+    assert series["DBSN"][0] == run.evaluation("forward", "train")["dbsn"]["R@1"]
+    assert series["SN"][5] == run.evaluation("reverse", "train")["sn"]["R@1"]
+
+
+def test_the_hub_is_the_one_that_is_first_most_often(shown, arrays, caught, tmp_path):
+    (tmp_path / "captions.txt").write_text("".join(f"caption {row}\n" for row in range(60)))
+    parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\ncaptions = "captions.txt"'
+    experiment_figures.draw("hub-queries", shown(test=parts))
+    scores = arrays["test"][0] @ arrays["test"][1].T
+    first = scores.argmax(axis=1)
+    hub = np.bincount(first).argmax()
+    (item, queries), _ = caught["hub_queries"][0]
+    assert item.caption == str(hub)
+    assert [each.caption for each in queries] == [f"caption {row}" for row in np.flatnonzero(first == hub)]
+    assert [each.right for each in queries] == [row == hub for row in np.flatnonzero(first == hub)]
+
+
+def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
+    folder = tmp_path / "media"
+    (folder / "7").mkdir(parents=True)
+    for name in [f"{row}.png" for row in range(60) if row != 7] + ["7/0002.png", "7/0001.png"]:
+        Image.new("RGB", (8, 8), "red").save(folder / name)
+    parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\nmedia = "media"'
+    given = shown(test=parts)
+    experiment_figures.draw("top5", given)
+    (items,), _ = caught["top5"][0]
+    view, back = views(given.run)
+    for item in items:
+        query = int(item.query)
+        for row, found in zip((view.before, view.after), item.results.values(), strict=True):
+            best = row.top[query, :5].tolist()
+            assert [each.caption for each in found] == [str(target) for target in best]
+            assert [each.right for each in found] == [target == query for target in best]
+            assert [each.image.stem for each in found] == ["0001" if target == 7 else str(target) for target in best]
+    hits = [[bool(found[0].right) for found in item.results.values()] for item in items]
+    assert hits.count([False, True]) == 2
+    assert hits.count([True, False]) == int((view.before.per_query["R@1"] > view.after.per_query["R@1"]).any())
+    assert back.queries.pictures[3].name == "3.png"
+    assert view.queries.pictures[3] is None
+
+
+def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
+    monkeypatch.setattr(experiment_figures, "CROWD", 20)
+    given = shown()
+    experiment_figures.draw("hub-map", given)
+    (points, kinds, often), more = caught["hub_map"][0]
+    assert len(points) == 60
+    assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "bank query": 20}
+    counts = views(given.run)[0].counts(views(given.run)[0].before, 10)
+    assert sorted(often)[-5:] == sorted(counts)[-5:]
+    assert more["names"][int(np.argmax(often))] == str(int(np.argmax(counts)))
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("rader", {}, "there is no figure 'rader'; did you mean radar? There are radar, similarity"),
+        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks; name them in sections"),
+        ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "test has a matrix of scores; name test.queries"),
+        ("top5", {"settings": 'group_targets = "max"\ntau = 0.1'}, "settings.group_targets merges targets"),
+        ("bank-size", {"dataset": 'task = "self-retrieval"', "banks": ()}, "items are their own bank"),
+    ],
+)
+def test_what_a_figure_lacks_is_said(shown, name, more, said):
+    with pytest.raises(InputError, match=r"there is no figure|cannot be drawn") as error:
+        experiment_figures.draw(name, shown(**more))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "said"),
+    [
+        ("captions", "one\ntwo\n", "test.captions has 2 lines but there are 60"),
+        ("target_captions", "one\ntwo\n", "test.target_captions has 2 lines but there are 60"),
+        ("media", "no folder", "is no folder"),
+    ],
+)
+def test_captions_and_media_that_do_not_fit_are_said(shown, tmp_path, part, text, said):
+    (tmp_path / "part.txt").write_text(text)
+    parts = f'queries = "test_queries.npy"\ntargets = "test_targets.npy"\n{part} = "part.txt"'
+    with pytest.raises(InputError, match=said):
+        experiment_figures.draw("top5", shown(test=parts))
+
+
+def test_all_writes_tables_and_every_figure_that_can_be_drawn(written, tmp_path):
+    done = reproduced([str(written())], Wanted(every=True), "paper", tmp_path / "out")
+    (one,) = done.experiments
+    assert [table.name for table in one.tables] == ["query-aware", "banks", "skewness", "variants"]
+    stems = {path.stem for path in one.figures}
+    assert stems == {
+        "radar", "similarity.forward", "similarity.reverse", "tau", "bank-size", "hub-map", "top5.forward",
+        "top5.reverse", "hub-queries.forward", "hub-queries.reverse",
+    }  # fmt: skip
+    assert any(note.startswith("no figure bank-source") for note in done.notes)
+    assert (tmp_path / "out" / "figures" / "tau.csv").exists()
+    assert json.loads((tmp_path / "out" / "query-aware" / "table.json").read_text())["dataset"] == "Small"
+
+
+def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
+    first = written()
+    second = tmp_path / "second.toml"
+    second.write_text(first.read_text().replace('"Small"', '"Large"'))
+    wanted = Wanted(tables=("query-aware",), figures=("radar",))
+    reproduced([str(first), str(second)], wanted, "paper", tmp_path / "out")
+    axes, _ = caught["radar"][-1][0]
+    assert [axis.label for axis in axes] == ["Small forward", "Small reverse", "Large forward", "Large reverse"]
+    text = (tmp_path / "out" / "query-aware.tex").read_text()
+    assert "Small" in text
+    assert "Large" in text
+    assert (tmp_path / "out" / "Small-made" / "query-aware" / "table.json").exists()
+    assert (tmp_path / "out" / "radar.pdf").exists()
+    with pytest.raises(InputError, match="two of the files are called Small-made"):
+        reproduced([str(first), str(first)], wanted, "paper", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written, tmp_path, monkeypatch):
+    from unhub.experiments import run as module
+
+    asked = []
+    real = module.evaluated
+
+    def counted(*values, **more):
+        asked.append((more["bank"], more["direction"]))
+        return real(*values, **more)
+
+    monkeypatch.setattr(module, "evaluated", counted)
+    wanted = Wanted(("query-aware", "banks", "skewness"), ("radar", "similarity", "top5", "hub-queries"))
+    reproduced([str(written())], wanted, "paper", tmp_path / "out")
+    assert len(asked) == len(set(asked)) == 6
