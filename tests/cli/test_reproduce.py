@@ -117,3 +117,45 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
     ended = run(command, "experiment.toml", "-o", "taken/results")
     assert ended.code == 2
     assert "taken" in ended.err
+
+
+def test_a_terminal_gets_a_table_of_its_own(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unhub.cli import console
+
+    plain = run("reproduce", "experiment.toml").out
+    monkeypatch.setattr(console, "on_terminal", lambda: True)
+    shown = run("reproduce", "experiment.toml").out
+    assert [line.split() for line in plain.splitlines() if line.startswith("+SN")] == [
+        line.split() for line in shown.splitlines() if line.startswith("+SN")
+    ]
+    assert "-----" in plain
+    assert "-----" not in shown
+
+
+def test_figures_need_a_folder_and_are_listed(run: Run, folder: Path) -> None:
+    ended = run("reproduce", "experiment.toml", "--figure", "radar")
+    assert (ended.code, ended.out) == (2, "")
+    assert "add -o FOLDER" in ended.err
+    told = json.loads(run("reproduce", "experiment.toml", "--figure", "radar", "-o", "out", "--json").out)
+    (one,) = told["experiments"]
+    assert [Path(path).name for path in one["figures"]] == ["radar.pdf", "radar.png"]
+    assert one["tables"] == {}
+    for words in (["--figure", "rader"], ["--figure", "radar", "--bank", "vla"]):
+        ended = run("reproduce", "experiment.toml", *words, "-o", "nothing")
+        assert ended.code == 2
+        assert not (folder / "nothing").exists()
+    ended = run("reproduce", "init", "experiment.toml")
+    assert "init takes no files" in ended.err
+
+
+def test_check_lists_figures_and_counts_pictures(run: Run, folder: Path) -> None:
+    (folder / "media").mkdir()
+    for row in range(3):
+        (folder / "media" / f"{row}.png").write_bytes(b"")
+    text = (folder / "experiment.toml").read_text()
+    (folder / "experiment.toml").write_text(text.replace("[test]", '[test]\nmedia = "media"'))
+    shown = run("check", "experiment.toml").out
+    assert "3 of 40" in shown
+    told = json.loads(run("check", "experiment.toml", "--json").out)
+    assert told["figures"]["hub-map"]["can_be_made"]
+    assert "3 banks" in told["figures"]["bank-source"]["lacks"]

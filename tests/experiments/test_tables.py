@@ -7,6 +7,7 @@ import unhub
 from unhub import InputError
 from unhub.experiments import preset, read_experiment, reproduce
 from unhub.experiments.standing import standings
+from unhub.report import result_tables
 
 PAPER = preset("paper")
 
@@ -123,6 +124,31 @@ def test_letters_say_which_rows_are_beaten_and_counts_add_up(arrays):
     assert found["none"].ties == 400
     ranks = {label: result[label].per_query["MnR"] for label in result}
     assert found["sn"].wins == int((ranks["sn"] < ranks["none"]).sum())
+    (_, paired) = result.compare(on="R@1")
+    assert found["none"].gain is None
+    assert found["sn"].gain.value == paired.interval.value == pytest.approx(result["sn"]["R@1"] - result["none"]["R@1"])
+    assert found["sn"].gain.low == pytest.approx(paired.interval.low, abs=0.5)
+    assert 0 < found["sn"].gain.low < found["sn"].gain.value < found["sn"].gain.high
+
+
+def test_sets_have_the_metrics_they_are_reported_with(written):
+    alone = {"test": 'targets = "test_targets.npy"\nlabels = "labels.npy"', "banks": ()}
+    np.save(written().parent / "labels.npy", np.arange(60) // 2)
+    path = written(dataset='task = "self-retrieval"', **alone)
+    assert made(path, "A5").metrics == ("R@1", "R@2", "R@4", "R@8")
+    path.write_text(path.read_text().replace('"Small"', '"In-Shop"'))
+    assert made(path, "A5").metrics == ("R@1", "R@10", "R@20", "R@30")
+    path.write_text(path.read_text().replace('task = "self', 'metrics = ["R@3"]\ntask = "self'))
+    assert made(path, "A5").metrics == ("R@3",)
+
+
+def test_a_note_says_how_many_test_queries_a_bank_has(written, arrays, tmp_path):
+    bank = np.concatenate([arrays["val"][0], arrays["test"][0][:8]])
+    path = written(settings="tau = 0.1\nallow_overlap = true", banks=("val",))
+    np.save(tmp_path / "val_queries.npy", bank)
+    text = result_tables.plain(made(path, "banks"))
+    assert "transductive: test queries (val forward 8 of 60) are in the bank" in text
+    assert "+SN, val & -: forward" in text
 
 
 def test_notes_hold_each_warning_once(written):

@@ -100,9 +100,7 @@ def command(
         return
     for each in done.experiments:
         for made in each.tables:
-            from unhub.report import result_tables
-
-            console.say(result_tables.plain(made))
+            _print(made)
             if compare:
                 _show(made, each.compared[made.name])
     for note in done.notes:
@@ -123,6 +121,19 @@ def _init(words: list[str], output: str | None) -> None:
     with replace_file(path) as temporary:
         Path(temporary).write_text(TEMPLATE, encoding="utf-8")
     console.say(f"written to {path}; fill it in, then: unhub check {path}")
+
+
+def _print(table: ResultTable) -> None:
+    """The table: as it is written to table.txt, and on a terminal with the best of each column in colour."""
+    from unhub.report import result_tables
+
+    if not console.on_terminal():
+        console.say(result_tables.plain(table))
+        return
+    titles, lines, best = result_tables.grid(table)
+    console.say(result_tables.title(table))
+    console.table(titles, lines, left=(0, 1), strong=best)
+    console.say("\n".join(result_tables.notes(table, "  ")))
 
 
 def _show(table: ResultTable, found: list[Compared]) -> None:

@@ -19,6 +19,13 @@ from unhub.metrics import metric
 RETRIEVAL = ("R@1", "R@5", "R@10", "MdR", "MnR")
 SELF_RETRIEVAL = ("R@1", "R@2", "R@4", "R@8")
 CLASSIFICATION = ("R@1", "R@5", "R@10")
+OF_SETS = {
+    "stanfordonlineproducts": ("R@1", "R@10", "R@100", "R@1000"),
+    "sop": ("R@1", "R@10", "R@100", "R@1000"),
+    "inshop": ("R@1", "R@10", "R@20", "R@30"),
+    "inshopclothesretrieval": ("R@1", "R@10", "R@20", "R@30"),
+}
+"""metrics that sets are usually reported with, by their names without signs and capitals"""
 SKEWNESS = ("skew@1", "skew@5", "skew@10", "R@1")
 ONE_BANK = ("is", "dis", "sn")
 TWO_BANKS = ("dualis", "dualdis", "dbsn")
@@ -38,10 +45,13 @@ class Run:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those of the file, or those that the task usually has."""
-        by_task = {"classification": CLASSIFICATION, "self-retrieval": SELF_RETRIEVAL}
+        """Those of the file, or those that the set or the task usually has."""
         its = self.experiment
-        return tuple(metric(name).name for name in its.metrics) or by_task.get(its.task, RETRIEVAL)
+        if its.metrics:
+            return tuple(metric(name).name for name in its.metrics)
+        by_task = {"classification": CLASSIFICATION, "self-retrieval": SELF_RETRIEVAL}
+        name = "".join(letter for letter in its.name.lower() if letter.isalnum())
+        return OF_SETS.get(name) or by_task.get(its.task, RETRIEVAL)
 
     def methods(self, names: tuple[str, ...], direction: str, *, banked: bool) -> list[Method]:
         """These methods, as the preset and the file have them."""

@@ -1,7 +1,8 @@
 """How a row stands among the others of its block: which it beats beyond chance, and query by query against the first.
 
 Exact McNemar on R@1 between every two rows, adjusted after Holm over all pairs; wins, ties and losses against the
-first row (nothing corrected) by the rank of the best right target, or by R@1 where no rank was asked for.
+first row (nothing corrected) by the rank of the best right target, or by R@1 where no rank was asked for; what R@1
+gains on the first row, with a paired bootstrap interval, clustered by target.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.api.evaluation import Evaluation
-from unhub.metrics import holm, mcnemar
+from unhub.metrics import Interval, bootstrap_difference, holm, mcnemar
 
 LEVEL = 0.05
 RANKS = ("MnR", "MdR")
@@ -21,13 +22,15 @@ RANKS = ("MnR", "MdR")
 
 @dataclass(frozen=True)
 class Standing:
-    """A row's letter, the letters of the rows that it beats at R@1, and wins, ties and losses against the first."""
+    """A row's letter, the letters of the rows that it beats at R@1, and how it does against the first row."""
 
     letter: str
     beats: str
     wins: int
     ties: int
     losses: int
+    gain: Interval | None = None
+    """of R@1, in points; None for the first row, and where R@1 was not asked for"""
 
 
 def standings(evaluation: Evaluation) -> dict[str, Standing]:
@@ -37,7 +40,12 @@ def standings(evaluation: Evaluation) -> dict[str, Standing]:
     beaten = _beaten(evaluation, labels)
     counts = {label: _against(evaluation, labels[0], label) for label in labels}
     return {
-        label: Standing(letters[label], "".join(sorted(letters[each] for each in beaten[label])), *counts[label])
+        label: Standing(
+            letters[label],
+            "".join(sorted(letters[each] for each in beaten[label])),
+            *counts[label],
+            gain=_gain(evaluation, labels[0], label),
+        )
         for label in labels
     }
 
@@ -55,6 +63,15 @@ def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
             ahead, behind = (a, b) if hits[a].sum() > hits[b].sum() else (b, a)
             found[ahead].append(behind)
     return found
+
+
+def _gain(evaluation: Evaluation, first: str, label: str) -> Interval | None:
+    """The difference of R@1 over the same queries, which are resampled with all others of their target."""
+    mine, other = (evaluation[each].per_query.get("R@1") for each in (label, first))
+    if label == first or mine is None or other is None:
+        return None
+    rounds, seed = evaluation.settings["resamples"], evaluation.settings["seed"]
+    return bootstrap_difference(100 * mine, 100 * other, clusters=evaluation.clusters, rounds=rounds, seed=seed)
 
 
 def _against(evaluation: Evaluation, first: str, label: str) -> tuple[int, int, int]:

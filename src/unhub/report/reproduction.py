@@ -88,7 +88,10 @@ def _planned(
     plans = []
     for file in files:
         experiment = read_experiment(file)
-        can = [name for name, lacking in possible(experiment).items() if lacking is None]
+        lacking = possible(experiment)
+        can = [name for name, why in lacking.items() if why is None]
+        if wanted.every and not wanted.tables and lacking["banks"] and experiment.task != "self-retrieval":
+            notes.append(f"no table banks: {lacking['banks']}")
         tables = wanted.tables or tuple(can if wanted.every else () if wanted.figures else can[:1])
         if not tables and not wanted.figures:
             raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {file}.")

@@ -14,6 +14,7 @@ from unhub.experiments.result import Block, ResultTable, Row
 from unhub.experiments.sources import ids_of, relevance_of
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
+from unhub.metrics import Interval
 from unhub.report import result_tables as text
 from unhub.report.file_names import slug
 from unhub.report.latex_tables import latex
@@ -71,10 +72,18 @@ def _row(row: Row) -> dict[str, Any]:
                 "letter": row.standing[way].letter,
                 "beats": list(row.standing[way].beats),
                 "better_same_worse": [row.standing[way].wins, row.standing[way].ties, row.standing[way].losses],
+                "gain": _gain(row.standing[way].gain),
             }
             for way in row.values
         },
     }
+
+
+def _gain(gain: Interval | None) -> dict[str, Any] | None:
+    """What R@1 gains on no correction, in points, with its paired interval."""
+    if gain is None:
+        return None
+    return {"metric": "R@1", "value": gain.value, "low": gain.low, "high": gain.high, "level": gain.level}
 
 
 def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:

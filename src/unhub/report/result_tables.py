@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from unhub.experiments.result import SPARSITY, ResultTable, Row
+from unhub.experiments.standing import Standing
 from unhub.metrics import metric
 
 BADGE = "transductive"
@@ -18,15 +19,21 @@ NAMES = {
 """what the paper calls the rows"""
 
 
+def grid(table: ResultTable) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+    """Titles, lines, and which cells of the lines are the best of their column."""
+    lines = [[*_names(row), *_cells(table, row, at)] for at, row in enumerate(table.rows)]
+    best = {(at, 2 + to) for to, column in enumerate(_columns(table)) for at in table.best(*column)}
+    return _header(table), lines, best
+
+
 def plain(table: ResultTable) -> str:
     """Aligned columns; a letter behind a name, and behind R@1 the letters of the rows it beats beyond chance."""
-    lines = [_header(table), *([*_names(row), *_cells(table, row, at)] for at, row in enumerate(table.rows))]
+    titles, rows, _ = grid(table)
+    lines = [titles, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     text = ["  ".join(_aligned(line, widths)) for line in lines]
     rule = "-" * len(text[0])
-    return "\n".join(
-        [title(table), text[0].rstrip(), rule, *(each.rstrip() for each in text[1:]), *_notes(table, "  ")]
-    )
+    return "\n".join([title(table), text[0].rstrip(), rule, *(each.rstrip() for each in text[1:]), *notes(table, "  ")])
 
 
 def markdown(table: ResultTable) -> str:
@@ -34,7 +41,7 @@ def markdown(table: ResultTable) -> str:
     lines = [_header(table), ["---", "---", *("---:" for _ in _columns(table))]]
     lines += [[*_names(row), *_cells(table, row, at, bold="**{}**")] for at, row in enumerate(table.rows)]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([f"**{title(table)}**", "", body, "", *(f"*{note}*  " for note in _notes(table, ""))]).rstrip()
+    return "\n".join([f"**{title(table)}**", "", body, "", *(f"*{note}*  " for note in notes(table, ""))]).rstrip()
 
 
 def csv_lines(table: ResultTable) -> str:
@@ -43,7 +50,7 @@ def csv_lines(table: ResultTable) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(
         ["table", "dataset", "model", "protocol", "direction", "bank", "method", "metric", "value", "low", "high",
-         "beats", "wins", "ties", "losses", "transductive", "settings"]
+         "beats", "wins", "ties", "losses", "gain", "gain_low", "gain_high", "transductive", "settings"]
     )  # fmt: skip
     for row in table.rows:
         for direction, name in _columns(table):
@@ -51,11 +58,13 @@ def csv_lines(table: ResultTable) -> str:
                 continue
             low, high = row.intervals[direction].get(name, ("", ""))
             standing = row.standing[direction]
+            paired = standing.gain if name == "R@1" else None
+            gain = ("", "", "") if paired is None else (paired.value, paired.low, paired.high)
             settings = " ".join(f"{key}={value}" for key, value in row.settings[direction].items())
             writer.writerow(
                 [table.name, table.dataset, table.model, table.protocol, direction, row.bank, row.label, name,
                  row.values[direction][name], low, high, standing.beats, standing.wins, standing.ties, standing.losses,
-                 row.transductive, settings]
+                 *gain, row.transductive, settings]
             )  # fmt: skip
     return sink.getvalue()
 
@@ -114,13 +123,36 @@ def _aligned(line: list[str], widths: list[int]) -> Iterator[str]:
         yield text.ljust(width) if at < 2 else text.rjust(width)
 
 
-def _notes(table: ResultTable, indent: str) -> list[str]:
+def notes(table: ResultTable, indent: str) -> list[str]:
+    """What stands below a table: what its letters and badge mean, how each row does against none, and warnings."""
     first = shown(table.name, "R@1")
     said = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, 5 %)"]
     if any(row.transductive for row in table.rows):
-        said.append(f"{BADGE}: test queries are in the bank; no deployed system has them in advance")
+        said.append(f"{BADGE}: {_shared(table)} in the bank; no deployed system has them in advance")
+    said.append(f"against none: queries answered better / as well / worse, and what {first} gains (paired, 95 %)")
     for row in table.rows:
         if row.method != "none":
-            counts = ", ".join(f"{way} {each.wins} / {each.ties} / {each.losses}" for way, each in row.standing.items())
-            said.append(f"{NAMES.get(row.label, row.label)}, {row.bank}: better / same / worse than none: {counts}")
+            against = "; ".join(f"{way} {_against(each)}" for way, each in row.standing.items())
+            said.append(f"{NAMES.get(row.label, row.label)}, {row.bank}: {against}")
     return [f"{indent}{note}" for note in (*said, *table.notes)]
+
+
+def _shared(table: ResultTable) -> str:
+    """How many of the test queries are in the bank: all where they are the bank, otherwise those that were found."""
+    found = [
+        (block.bank.partition(" & ")[0], way, each.settings["test_queries_in_bank"], each.settings["queries"])
+        for block in table.blocks
+        for way, each in block.evaluations.items()
+        if each.settings["test_queries_in_bank"]
+    ]
+    if not found:
+        return "the test queries are"
+    some = dict.fromkeys(f"{bank} {way} {count:,} of {queries:,}" for bank, way, count, queries in found)
+    return f"test queries ({', '.join(some)}) are"
+
+
+def _against(standing: Standing) -> str:
+    text = f"{standing.wins} / {standing.ties} / {standing.losses}"
+    if standing.gain is None:
+        return text
+    return f"{text}, {standing.gain.value:+.1f} [{standing.gain.low:+.1f}, {standing.gain.high:+.1f}]"
