@@ -9,7 +9,7 @@ BIN = $(VENV)/bin
 SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k bench-stores docs clean
+.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k bench-stores bench-experiments docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -38,6 +38,9 @@ bench-stores: $(VENV)/.ready  ## corrected beside raw search in every store, exp
 	$(BIN)/python benchmarks/in_stores.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/forms.py
+
+bench-experiments: $(VENV)/.ready  ## every table and figure of an experiment with a bank of 30,000 queries (minutes)
+	$(BIN)/python benchmarks/reproduction.py
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

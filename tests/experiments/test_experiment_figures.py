@@ -178,11 +178,11 @@ def test_all_writes_tables_and_every_figure_that_can_be_drawn(written, tmp_path)
     assert [table.name for table in one.tables] == ["query-aware", "banks", "skewness", "variants"]
     stems = {path.stem for path in one.figures}
     assert stems == {
-        "radar", "similarity.forward", "similarity.reverse", "tau", "bank-size", "hub-map", "top5.forward",
-        "top5.reverse", "hub-queries.forward", "hub-queries.reverse",
+        "radar", "similarity.forward", "similarity.reverse", "tau", "tau.reverse", "bank-size", "bank-size.reverse",
+        "hub-map", "top5.forward", "top5.reverse", "hub-queries.forward", "hub-queries.reverse",
     }  # fmt: skip
     assert any(note.startswith("no figure bank-source") for note in done.notes)
-    assert (tmp_path / "out" / "figures" / "tau.csv").exists()
+    assert (tmp_path / "out" / "figures" / "tau.reverse.csv").exists()
     assert json.loads((tmp_path / "out" / "query-aware" / "table.json").read_text())["dataset"] == "Small"
 
 

@@ -127,3 +127,53 @@ def test_two_sources_are_too_few_for_a_figure(written):
     assert [line[:2] for line in lines] == [
         ["", "none"], ["val", "+IS"], ["val", "+SN"], ["train", "+IS"], ["train", "+SN"],
     ]  # fmt: skip
+
+
+def test_a_sweep_goes_both_ways(written, arrays):
+    experiment = read_experiment(written(dataset='directions = ["t2v", "v2t"]'))
+    points = sweep(experiment, "tau", PAPER, direction="v2t", bank="val", relative=True)
+    queries, targets = arrays["test"]
+    at = sorted({point.at for point in points})[5]
+    wanted = unhub.evaluate(
+        queries=targets, targets=queries, relevant=np.arange(60), query_bank=arrays["val"][1],
+        target_bank=arrays["val"][0], methods=[unhub.methods.DBSN(tau=at)], metrics=["R@1", "skew@1"],
+        ties="optimistic",
+    )  # fmt: skip
+    (row,) = wanted.rows.values()
+    found = next(point for point in points if (point.method, point.at) == ("dbsn", at))
+    assert (found.values["R@1"], found.values["skew@1"]) == (row["R@1"], row["skew@1"])
+    straight = sweep(experiment, "tau", PAPER, bank="val", relative=True)
+    assert [point.values for point in straight] != [point.values for point in points]
+
+
+@pytest.mark.parametrize("bank", ["val", None])
+def test_parts_of_a_bank_ask_from_the_other_side(written, arrays, bank):
+    experiment = read_experiment(written())
+    points = sweep(experiment, "bank-size", PAPER, bank=bank, rounds=1, direction="reverse")
+    asking = arrays[bank or "test"][1]
+    first = next(point for point in points if (point.method, point.at) == ("sn", RATIOS[0]))
+    rng = np.random.default_rng([0, 0, 8])
+    if bank is not None:
+        rng.choice(len(asking), len(asking) // 8, replace=False)  # the other side of the bank is drawn first
+    drawn = np.sort(rng.choice(len(asking), round(len(asking) / 8), replace=False))
+    assert first.values[TO_QUERIES] == pytest.approx(emd(asking[drawn], arrays["test"][1]).value)
+    sources = sweep(experiment, "bank-source", PAPER, direction="reverse")
+    far = {point.label: point.at for point in sources if point.method == "sn"}
+    assert far["train"] == pytest.approx(emd(arrays["train"][1], arrays["test"][1]).value)
+
+
+def test_each_direction_has_files_of_its_own(written, tmp_path):
+    experiment, folder = read_experiment(written(dataset='directions = ["t2v", "v2t"]')), tmp_path / "kept"
+    for direction in (None, "v2t"):
+        sweep(experiment, "strength", PAPER, direction=direction, folder=folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["strength.jsonl", "strength.v2t.jsonl"]
+
+
+def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
+    with pytest.raises(InputError, match="no direction 'i2t'; it has forward and reverse"):
+        sweep(read_experiment(written()), "tau", PAPER, direction="i2t")
+    np.save(tmp_path / "S.npy", arrays["test"][0] @ arrays["test"][1].T)
+    matrix = read_experiment(written(test='scores = "S.npy"', banks=()))
+    assert sweep(matrix, "tau", PAPER, direction="reverse")
+    with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that takes embeddings"):
+        sweep(matrix, "bank-size", PAPER, direction="reverse")

@@ -68,3 +68,10 @@ def test_forms_and_scales(tmp_path):
     assert all(0 <= row["recall"] <= 1 for row in written["rows"])
     found = list(written["reranking"].values())
     assert found == sorted(found)
+
+
+def test_every_table_and_figure_of_an_experiment(tmp_path):
+    said, written = results("reproduction.py", tmp_path)
+    assert "each method on its own / all together" in said
+    assert {"table query-aware", "table banks", "figure hub-map", "figure bank-source"} <= set(written["seconds"])
+    assert written["alone_over_shared"] > 0

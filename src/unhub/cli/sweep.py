@@ -24,6 +24,12 @@ def command(
             metavar="NAME", help="A bank of the file; the test queries themselves if not given.", show_default=False
         ),
     ] = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="One of the file's two directions; the first if not given.", show_default=False
+        ),
+    ] = None,
     protocol: Annotated[
         str, typer.Option(metavar="paper|authors", help="Settings as the paper says, or as its authors' scripts have.")
     ] = "paper",
@@ -47,11 +53,13 @@ def command(
     Examples:
       unhub sweep experiment.toml --over tau --relative
       unhub sweep experiment.toml --over bank-size --bank val --rounds 2 -o sweeps
+      unhub sweep experiment.toml --over iterations --direction v2t
     """
     from dataclasses import asdict
 
     from unhub.core.parameters import count, seed_number
     from unhub.experiments import preset, read_experiment, sweep
+    from unhub.experiments.sweeps import sweep_stem
     from unhub.foundation.atomic import replace_file
     from unhub.foundation.optional import installed
     from unhub.report import sweep_results
@@ -62,21 +70,25 @@ def command(
         Path(output).mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
     with working("sweeping") as progress:
         points = sweep(
-            experiment, over, chosen, bank=bank, rounds=count("rounds", rounds), seed=seed_number("seed", seed),
-            relative=relative, folder=folder, progress=progress,
+            experiment, over, chosen, bank=bank, direction=direction, rounds=count("rounds", rounds),
+            seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
+    stem = sweep_stem(experiment, over, direction)
     if folder is not None:
-        with replace_file(folder / f"{over}.csv") as temporary:
+        with replace_file(folder / f"{stem}.csv") as temporary:
             Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
         if over in sweep_results.FIGURES and installed("matplotlib"):
             from unhub.report.figures import save
 
             drawn = sweep_results.figure(over, points)
             if drawn is not None:
-                save(drawn, folder / over)
+                save(drawn, folder / stem)
     if json:
         told = [asdict(point) for point in points]
-        console.data({"schema_version": SCHEMA_VERSION, "over": over, "protocol": protocol, "points": told})
+        way = direction or experiment.directions[0]
+        console.data(
+            {"schema_version": SCHEMA_VERSION, "over": over, "protocol": protocol, "direction": way, "points": told}
+        )
         return
     titles, lines = sweep_results.rows(over, points)
     console.table(titles, lines, left=(1,))

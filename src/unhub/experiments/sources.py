@@ -108,24 +108,26 @@ class BankParts:
     arrays: Mapping[str, FloatArray]
     """as evaluate names them"""
 
-    def only(self, rows: IntArray, others: IntArray | None) -> tuple[dict[str, FloatArray], FloatArray | None]:
-        """These rows and these targets of it, and the embeddings of the rows, if that is what it is made of."""
+    def only(self, rows: IntArray, others: IntArray | None) -> dict[str, FloatArray]:
+        """These rows and these targets of it."""
         chosen = {}
         for name, array in self.arrays.items():
             part = array[others if name in ("target_bank", "target_bank_scores") else rows]
             chosen[name] = part[:, others] if name == "cross_bank_scores" else part
-        return chosen, chosen.get("query_bank")
+        return chosen
 
 
-def bank_parts(experiment: Experiment, bank: str | None) -> BankParts:
-    """The arrays of a bank; without one, the test queries are the bank."""
-    if bank is None:
+def bank_parts(experiment: Experiment, bank: str | None, *, reverse: bool = False) -> BankParts:
+    """The arrays of a bank; without one, the test queries are the bank, or in reverse the test targets."""
+    if bank is not None:
+        arrays = {name: rows_of(path, f"banks.{bank}") for name, path in _bank(experiment, bank).items()}
+    elif reverse:
+        arrays = {"target_bank": rows_of(experiment.test["targets"], "test.targets")}
+    else:
         name = "query_bank" if experiment.vectors else "query_bank_scores"
         side = "scores" if not experiment.vectors else "queries" if "queries" in experiment.test else "targets"
         arrays = {name: rows_of(experiment.test[side], f"test.{side}")}
-    else:
-        arrays = {name: rows_of(path, f"banks.{bank}") for name, path in _bank(experiment, bank).items()}
-    queries = arrays["query_bank" if experiment.vectors else "query_bank_scores"]
+    queries = arrays.get("query_bank" if experiment.vectors else "query_bank_scores", ())
     if "target_bank" in arrays:
         targets: int | None = len(arrays["target_bank"])
     else:

@@ -24,6 +24,7 @@ from unhub.experiments.run import Run
 from unhub.experiments.running import hashes
 from unhub.experiments.sources import bank_parts, evaluated, refuse_logits, rows_of, score_spread
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.file_names import slug
 from unhub.foundation.types import IntArray
 from unhub.methods import Method, method, settings
 from unhub.metrics import emd
@@ -49,6 +50,13 @@ class Asked:
     rounds: int
     seed: int
     relative: bool
+    way: str = "forward"
+    """or reverse: the targets ask, and the banks change places"""
+
+    @property
+    def reverse(self) -> bool:
+        """Whether the targets ask."""
+        return self.way == "reverse"
 
     @property
     def dual(self) -> bool:
@@ -58,7 +66,7 @@ class Asked:
     def methods(self, *names: str) -> list[Method]:
         """These methods, as the preset has them; DBSN only where the bank has targets."""
         wanted = tuple(name for name in names if name != "dbsn" or self.dual)
-        return self.run.methods(wanted, "forward", banked=self.bank is not None)
+        return self.run.methods(wanted, self.way, banked=self.bank is not None)
 
     def points(
         self, at: float, chosen: list[Method], *, round: int = 0, arrays: dict[str, Any] | None = None,
@@ -69,7 +77,7 @@ class Asked:
         with warnings.catch_warnings():  # a sweep goes where a temperature does not suit
             warnings.filterwarnings("ignore", r"tau1? = ", UnhubWarning)
             done = evaluated(
-                its, self.run.preset, chosen, direction="forward", metrics=METRICS, bank=name, arrays=arrays
+                its, self.run.preset, chosen, direction=self.way, metrics=METRICS, bank=name, arrays=arrays
             )
         return [
             Point(
@@ -121,16 +129,17 @@ def iterations(asked: Asked) -> Iterator[Job]:
 def bank_size(asked: Asked) -> Iterator[Job]:
     """Random parts of a bank, drawn anew in each round, with how far they are from the targets and the queries."""
     its = asked.run.experiment
-    parts = bank_parts(its, asked.bank)
+    parts = bank_parts(its, asked.bank, reverse=asked.reverse)
     yield _none(asked)
 
     def job(ratio: float, turn: int) -> list[Point]:
         rng = np.random.default_rng([asked.seed, turn, round(1 / ratio)])
         rows = _drawn(rng, parts.queries, ratio)
         others = None if parts.targets is None else _drawn(rng, parts.targets, ratio)
-        arrays, drawn = parts.only(rows, others)
+        arrays = parts.only(rows, others)
+        drawn = arrays.get("target_bank" if asked.reverse else "query_bank")
         chosen = asked.methods("is", "sn", "dbsn")
-        more = {} if drawn is None else _distances(its, drawn, asked.seed)
+        more = {} if drawn is None else _distances(asked, drawn)
         return asked.points(ratio, chosen, round=turn, arrays=arrays, more=more)
 
     for turn in range(asked.rounds):
@@ -144,11 +153,12 @@ def bank_source(asked: Asked) -> Iterator[Job]:
     yield _none(asked)
 
     def job(name: str) -> list[Point]:
-        far = _distances(its, rows_of(its.banks[name]["queries"], f"banks.{name}.queries"), asked.seed)
-        chosen = asked.run.methods(("is", "sn"), "forward", banked=True)
+        part = "targets" if asked.reverse else "queries"
+        far = _distances(asked, rows_of(its.banks[name][part], f"banks.{name}.{part}"))
+        chosen = asked.run.methods(("is", "sn"), asked.way, banked=True)
         return asked.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
 
-    for name in its.banks:
+    for name in _sources(asked.run, asked.way):
         yield name, partial(job, name)
 
 
@@ -167,29 +177,71 @@ def sweep(
     preset: Preset,
     *,
     bank: str | None = None,
+    direction: str | None = None,
     rounds: int = 5,
     seed: int = 0,
     relative: bool = False,
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Point]:
-    """The points of a sweep, from queries to targets; with a folder, finished ones are kept there and not made again.
+    """The points of a sweep; with a folder, finished ones are kept there and not made again.
 
-    bank: the bank of the file that is learnt from; without one, the test queries are the bank.
+    bank: the bank of the file that is learnt from; without one, the test queries are the bank. direction: a name that
+    the file gives one of its directions; without one, the first, from queries to targets.
     """
+    run = Run(experiment, preset)
     _refuse(experiment, over, bank)
+    way = _way(run, over, bank, direction)
     if not relative:
         refuse_logits(experiment)
     about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
-    files = {"files": hashes(experiment), "settings": dict(experiment.settings)}
-    kept = KeptPoints(None if folder is None else folder / f"{over}.jsonl", about | files)
-    jobs = list(SWEEPS[over](Asked(Run(experiment, preset), bank, rounds, seed, relative)))
+    files = {"direction": way, "files": hashes(experiment), "settings": dict(experiment.settings)}
+    stem = sweep_stem(experiment, over, direction)
+    kept = KeptPoints(None if folder is None else folder / f"{stem}.jsonl", about | files)
+    jobs = list(SWEEPS[over](Asked(run, bank, rounds, seed, relative, way)))
     for done, (name, make) in enumerate(jobs):
         if progress is not None:
             progress(f"{over}: {name}", done, len(jobs))
         if name not in kept.jobs:
             kept.add(name, make())
     return [point for name, _ in jobs for point in kept.jobs[name]]
+
+
+def sweep_stem(experiment: Experiment, over: str, direction: str | None) -> str:
+    """What the files of a sweep are called: by what it goes over, and by the direction if that is the second."""
+    return over if direction in (None, experiment.directions[0]) else f"{over}.{slug(direction)}"
+
+
+def sweep_ways(run: Run, over: str, bank: str | None) -> dict[str, str]:
+    """The directions of the file that a sweep can go in, forward or reverse by the file's names."""
+    ways = run.ways(bank)
+    if over == "bank-size" and bank is None and not run.experiment.vectors:
+        return dict([*ways.items()][:1])  # a part of a matrix's columns is no bank
+    if over == "bank-source":
+        ways = run.ways()
+        return {title: way for title, way in ways.items() if len(_sources(run, way)) > 1}
+    return ways
+
+
+def _sources(run: Run, way: str) -> list[str]:
+    """The banks of the file that serve a direction."""
+    return [name for name in run.experiment.banks if way in run.ways(name).values()]
+
+
+def _way(run: Run, over: str, bank: str | None, direction: str | None) -> str:
+    its = run.experiment
+    known = its.directions if its.both_ways else its.directions[:1]
+    if direction is None:
+        return "forward"
+    if direction not in known:
+        raise InputError(f"{its.path}: there is no direction {direction!r}; it has {' and '.join(known)}.")
+    ways = sweep_ways(run, over, bank)
+    if direction not in ways:
+        raise InputError(
+            f"{its.path}: a sweep over {over} cannot go {direction}; that takes embeddings, and banks with targets, "
+            f"which are the queries of that direction."
+        )
+    return ways[direction]
 
 
 def _refuse(experiment: Experiment, over: str, bank: str | None) -> None:
@@ -209,12 +261,14 @@ def _refuse(experiment: Experiment, over: str, bank: str | None) -> None:
 
 def _drawn(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
     """Some of so many rows, in order."""
-    return np.sort(rng.choice(count, max(1, round(ratio * count)), replace=False))
+    return np.sort(rng.choice(count, min(count, max(1, round(ratio * count))), replace=False))
 
 
-def _distances(experiment: Experiment, bank: Any, seed: int) -> dict[str, float]:
-    """How far bank queries are from the targets, and from the test queries."""
-    test = experiment.test
+def _distances(asked: Asked, bank: Any) -> dict[str, float]:
+    """How far the bank's side that asks is from the gallery, and from those that ask in the test."""
+    test = asked.run.experiment.test
     targets = rows_of(test["targets"], "test.targets")
     queries = rows_of(test.get("queries", test["targets"]), "test.queries")
-    return {TO_TARGETS: emd(bank, targets, seed=seed).value, TO_QUERIES: emd(bank, queries, seed=seed).value}
+    gallery, asking = (queries, targets) if asked.reverse else (targets, queries)
+    far = {TO_TARGETS: gallery, TO_QUERIES: asking}
+    return {name: emd(bank, rows, seed=asked.seed).value for name, rows in far.items()}

@@ -14,11 +14,12 @@ from unhub.experiments import Experiment, sweep
 from unhub.experiments.result import better
 from unhub.experiments.run import Run
 from unhub.experiments.sources import rows_of
+from unhub.experiments.sweeps import sweep_stem, sweep_ways
 from unhub.experiments.views import View, some_scores, views
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_names import slug
 from unhub.report import figures, sweep_results
-from unhub.report.file_names import slug
 from unhub.report.result_tables import NAMES
 
 if TYPE_CHECKING:
@@ -134,13 +135,17 @@ def _swept(over: str) -> Callable[[Shown], Drawn]:
     def draw(shown: Shown) -> Drawn:
         its, run = shown.run.experiment, shown.run
         bank = shown.bank if over != "bank-size" or shown.bank else _largest(its)
-        points = sweep(
-            its, over, run.preset, bank=bank, rounds=shown.rounds, seed=shown.seed, relative="tau" in its.settings,
-            folder=shown.folder, progress=run.progress,
-        )  # fmt: skip
-        with replace_file(shown.folder / f"{over}.csv") as temporary:
-            Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
-        yield over, sweep_results.figure(over, points)
+        for direction in sweep_ways(run, over, bank):
+            points = sweep(
+                its, over, run.preset, bank=bank, direction=direction, rounds=shown.rounds, seed=shown.seed,
+                relative="tau" in its.settings, folder=shown.folder, progress=run.progress,
+            )  # fmt: skip
+            stem = sweep_stem(its, over, direction)
+            with replace_file(shown.folder / f"{stem}.csv") as temporary:
+                Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
+            drawn = sweep_results.figure(over, points)
+            if drawn is not None:
+                yield stem, drawn
 
     return draw
 

@@ -14,11 +14,11 @@ from unhub.experiments.comparing import Compared, compare, refuse_unknown
 from unhub.experiments.run import Run
 from unhub.experiments.running import named, tables_of
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed
 from unhub.report import experiment_figures, result_files
 from unhub.report.experiment_figures import Shown
 from unhub.report.figures import save
-from unhub.report.file_names import slug
 from unhub.report.latex_tables import latex
 
 RADAR = "radar"

@@ -13,10 +13,10 @@ from unhub.experiments.experiment import Experiment
 from unhub.experiments.result import Block, ResultTable, Row
 from unhub.experiments.sources import ids_of, relevance_of
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed, require
 from unhub.metrics import Interval
 from unhub.report import result_tables as text
-from unhub.report.file_names import slug
 from unhub.report.latex_tables import latex
 
 SCHEMA_VERSION = 1
