@@ -1,5 +1,8 @@
 """The paper's protocols on real sets: values that are known from an independent implementation."""
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -43,3 +46,16 @@ def test_banks_of_multi30k_as_they_are(shared_data, tmp_path):
     assert first["train & -", "is"] == pytest.approx(21.9, abs=0.11)
     assert first["train & train", "dbsn"] == pytest.approx(22.5, abs=0.11)
     assert not np.isnan(list(first.values())).any()
+
+
+def test_where_a_bank_does_not_help(shared_data, tmp_path):
+    """The ridge map from image to text: IS loses, and what DBSN gains may be chance."""
+    data = shared_data("flickr8k/flickr8k_ridge_t2i.npz").parents[1]
+    sets = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "real_sets.py"))["SETS"]
+    rows = _rows(tmp_path / "ridge.toml", sets["flickr8k-ridge"].replace("{data}", str(data)), "banks")
+    assert rows["val & -", "none"].values["i2t"]["R@1"] == pytest.approx(22.3, abs=0.051)
+    assert rows["val & -", "is"].standing["i2t"].gain.high < 0
+    gain = rows["train & train", "dbsn"].standing["i2t"].gain
+    assert gain.low < 0 < gain.value
+    assert rows["train & train", "dbsn"].standing["t2i"].gain.low > 5
+    assert all(row.transductive for row in rows.values() if row.method != "none"), "captions that two images share"
