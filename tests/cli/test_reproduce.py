@@ -102,6 +102,9 @@ def test_logits_are_refused_unless_a_temperature_is_given(run: Run, folder: Path
         assert (ended.code, ended.out) == (2, "")
         assert "look like logits" in ended.err
     assert run("sweep", "logits.toml", "--relative").code == 0
+    ended = run("sweep", "logits.toml", "--over", "strength", "--relative")
+    assert ended.code == 2
+    assert "look like logits" in ended.err
     file.write_text(file.read_text() + '[settings]\ntau = "auto"\n')
     assert run("reproduce", "logits.toml").code == 0
 
@@ -111,8 +114,10 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
     run: Run, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import unhub.experiments
+    from unhub.report import reproduction
 
-    monkeypatch.setattr(unhub.experiments, command, lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(unhub.experiments, "sweep", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(reproduction, "tables_of", lambda *_, **__: pytest.fail("it ran"))
     (folder / "taken").write_text("a file")
     ended = run(command, "experiment.toml", "-o", "taken/results")
     assert ended.code == 2

@@ -176,3 +176,25 @@ def test_a_kill_loses_nothing_that_was_written(tmp_path: Path, photos: Path, cli
     encode(photos, clip, tmp_path / "whole.npy")
     assert np.abs(np.load(out) - np.load(tmp_path / "whole.npy")).max() < 1e-6  # another process, other threads
     assert done.rows == 7
+
+
+def test_what_a_kill_leaves_of_a_file_is_passed_over(tmp_path: Path, photos: Path, clip: Path) -> None:
+    encode(photos, clip, tmp_path / "whole.npy")
+    out = tmp_path / "out.npy"
+    with pytest.raises(KeyboardInterrupt):
+        encode(photos, clip, out, progress=stop_after(4))
+    (tmp_path / "out.npy.part" / ".000000000004-000000000006-3f2a.npz").write_bytes(b"half of")
+    done = encode(photos, clip, out)
+    assert done.resumed == 4
+    np.testing.assert_array_equal(np.load(out), np.load(tmp_path / "whole.npy"))
+
+
+def test_what_was_left_out_is_not_forgotten(tmp_path: Path, photos: Path, clip: Path) -> None:
+    broken = sorted(photos.rglob("*.png"))[0]
+    broken.write_bytes(b"no picture")
+    out = tmp_path / "out.npy"
+    with pytest.raises(KeyboardInterrupt):
+        encode(photos, clip, out, skip_broken=True, progress=stop_after(4))
+    with pytest.raises(InputError, match=r"begun with skip_broken and has left out 1 of 4 inputs; give\s+skip_broken"):
+        encode(photos, clip, out)
+    assert len(encode(photos, clip, out, skip_broken=True).skipped) == 1

@@ -218,3 +218,19 @@ def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written, tmp_p
     wanted = Wanted(("query-aware", "banks", "skewness"), ("radar", "similarity", "top5", "hub-queries"))
     reproduced([str(written())], wanted, "paper", tmp_path / "out")
     assert len(asked) == len(set(asked)) == 6
+
+
+def test_another_bank_draws_its_figure_over_the_old_one(written, tmp_path):
+    path = str(written())
+    for bank in ("val", "train"):
+        reproduced([path], Wanted(figures=("tau",), bank=bank), "paper", tmp_path / "out")
+    lines = (tmp_path / "out" / "figures" / "tau.csv").read_text().splitlines()
+    assert {line.split(",")[4] for line in lines[1:]} == {"train"}
+
+
+def test_a_radar_needs_axes(written, tmp_path):
+    path = str(written(dataset='metrics = ["R@1"]'))
+    done = reproduced([path], Wanted(every=True), "paper", tmp_path / "out")
+    assert any(note.startswith("no figure radar: a radar of one file has an axis for") for note in done.notes)
+    with pytest.raises(InputError, match=r"the figure radar cannot be drawn: .* 2 here; ask for more dataset\.metrics"):
+        reproduced([path], Wanted(figures=("radar",)), "paper", tmp_path / "out")

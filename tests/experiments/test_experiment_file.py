@@ -3,7 +3,7 @@
 import pytest
 
 from unhub import InputError
-from unhub.experiments import possible, read_experiment
+from unhub.experiments import possible, preset, read_experiment, reproduce
 from unhub.experiments.template import TEMPLATE
 
 
@@ -88,3 +88,40 @@ def test_what_can_be_made_follows_from_what_is_there(written):
     assert "name banks.val.scores, a matrix" in matrix["banks"]
     classes = possible(read_experiment(written(dataset='task = "classification"', banks=())))
     assert [name for name, lacking in classes.items() if lacking is None] == ["classification"]
+
+
+MATRIX = 'scores = "S.npy"'
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "said"),
+    [
+        ({"banks": ()}, '[banks.val]\ntargets = "val_targets.npy"', r"banks\.val\.queries is missing"),
+        ({"banks": ()}, '[banks.val]\nscores = "S.npy"', r"val\.scores does not go with a test set of embeddings"),
+        ({"banks": (), "test": MATRIX}, '[banks.val]\nqueries = "S.npy"', "does not go with a test set of a matrix"),
+        ({"banks": (), "test": MATRIX}, '[banks.val]\nscores = "S.npy"\ncross = "S.npy"',
+         "has cross but no target_scores"),
+        ({"banks": (), "test": MATRIX}, '[banks.val]\nscores = "S.npy"\ntarget_scores = "S.npy"',
+         "has target_scores but no cross"),
+        ({"banks": ()}, '[banks."a b"]\nqueries = "q.npy"\n[banks.a_b]\nqueries = "q.npy"',
+         "two banks would be called a_b"),
+        ({"dataset": 'modality = "vidoe"'}, "", r"dataset\.modality is 'vidoe'; did you mean video\?"),
+        ({"dataset": 'modality = "smell"'}, "", r"dataset\.modality is 'smell'; it can be image, video, audio\."),
+        ({"settings": 'normalize = "false"'}, "", r"settings\.normalize is 'false'; write true or false"),
+        ({"settings": "iterations = true"}, "", r"settings\.iterations is True; write a whole number"),
+        ({"settings": "seed = 2026-01-01"}, "", r"settings\.seed is 2026-01-01; write a whole number"),
+        ({"test": 'queries = "q.npy"\ntargets = "t.npy"\nlabels = "l.npy"\nrelevant = "r.npy"'}, "",
+         "both say what is right"),
+        ({"test": 'queries = "q.npy"\ntargets = "t.npy"\ntarget_labels = "l.npy"'}, "", r"without test\.labels"),
+    ],
+)  # fmt: skip
+def test_parts_that_do_not_go_together(written, given, more, said):
+    path = written(**given)
+    path.write_text(path.read_text() + "\n" + more)
+    with pytest.raises(InputError, match=said):
+        read_experiment(path)
+
+
+def test_the_authors_scripts_need_a_modality(written):
+    with pytest.raises(InputError, match=r"the protocol authors needs dataset\.modality"):
+        reproduce(read_experiment(written()), ["1"], preset("authors"))

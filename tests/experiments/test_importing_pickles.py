@@ -230,3 +230,55 @@ def test_a_pickle_that_cannot_be_used_is_one_sentence(tmp_path, text, said):
     with pytest.raises(InputError, match=said) as caught:
         opened(tmp_path / "test.pkl")
     assert "\n" not in str(caught.value)
+
+
+def order(module, name, *given):
+    """The bytes of a pickle that takes a name and calls it with what these bytes leave."""
+    return b"c" + module.encode() + b"\n" + name.encode() + b"\n(" + b"".join(given) + b"tR"
+
+
+def value(plain):
+    return pickle.dumps(plain, 2)[2:-1]
+
+
+OBJECTS = order(
+    "numpy._core.numeric", "_frombuffer", b"](Ne", order("numpy", "dtype", value("O")), value((1,)), value("C")
+)
+NUMBERS = order(
+    "numpy._core.numeric", "_frombuffer", b"h\x00", order("numpy", "dtype", value("i8")), value((1,)), value("C")
+)
+
+
+@pytest.mark.parametrize(
+    "orders",
+    [
+        OBJECTS + b"q\x00" + NUMBERS + value(0) + value(0x4141414141414141) + b"s0h\x00",
+        OBJECTS + b"q\x00" + NUMBERS,
+        OBJECTS + b"q\x00" + order("builtins", "bytes", b"h\x00"),
+        b"cnumpy\nndarray\nq\x00(N}" + value("__setstate__") + b"h\x00stb",
+        b"cnumpy\ndtype\n",
+    ],
+    ids=["writes an address", "reads an address", "bytes of an array", "changes a class", "a name alone"],
+)
+def test_orders_reach_no_array_and_no_class(tmp_path, orders):
+    (tmp_path / "test.pkl").write_bytes(b"\x80\x02" + orders + b".")
+    with pytest.raises(InputError, match=r"test\.pkl"):
+        opened(tmp_path / "test.pkl")
+    np.testing.assert_array_equal(opened(dumped(tmp_path / "good.pkl", SCORES)), SCORES)
+
+
+def test_what_is_named_very_often_is_not_copied(tmp_path):
+    laugh = ["ha"]
+    for _ in range(40):
+        laugh = [laugh, laugh]
+    with pytest.raises(InputError, match="holds more than 50,000,000 values"):
+        opened(dumped(tmp_path / "laugh.pkl", laugh))
+    itself = []
+    itself.append(itself)
+    with pytest.raises(InputError, match="holds something that holds itself"):
+        opened(dumped(tmp_path / "itself.pkl", itself))
+
+
+def test_numbers_of_numpy_are_keys_and_values(tmp_path):
+    path = dumped(tmp_path / "test.pkl", {np.int64(3): SCORES, np.str_("scale"): np.float32(100)})
+    np.testing.assert_array_equal(opened(path), SCORES)

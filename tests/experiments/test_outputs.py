@@ -4,6 +4,7 @@ import csv
 import json
 
 import ir_measures
+import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
@@ -57,3 +58,44 @@ def test_files_are_read_by_other_programs(table, experiment, tmp_path):
     each = parquet.read_table(home / "per_query.parquet")
     assert each.num_rows == 60 * 2 * len(table.rows)
     assert {"query", "direction", "bank", "method", "first", "R@1", "MnR"} <= set(each.column_names)
+
+
+def read_back(folder, way, stem):
+    """Success at 1, in percent, as ir-measures reads it from the files."""
+    run, qrels = folder / f"{way}.{stem}.run", folder / f"{way}.qrels"
+    found = ir_measures.calc_aggregate(
+        [ir_measures.Success @ 1], ir_measures.read_trec_qrels(str(qrels)), ir_measures.read_trec_run(str(run))
+    )
+    return 100 * found[ir_measures.Success @ 1]
+
+
+def test_merged_targets_are_called_by_their_first(written, tmp_path):
+    """Four captions of each image, of which the best counts: a run names the group that was ranked."""
+    relevant = np.repeat(np.arange(15), 4)
+    np.save(tmp_path / "captions.npy", np.load(written().parent / "test_queries.npy"))
+    np.save(tmp_path / "images.npy", np.load(tmp_path / "test_targets.npy")[:15])
+    (tmp_path / "pairs.tsv").write_text("".join(f"{image}\t{row}\n" for row, image in enumerate(relevant)))
+    test = 'queries = "images.npy"\ntargets = "captions.npy"\nrelevant = "pairs.tsv"'
+    path = written(dataset='directions = ["i2t"]', test=test, banks=(), settings='tau = 0.1\ngroup_targets = "max"')
+    its = read_experiment(path)
+    table = reproduce(its, ["query-aware"], preset("paper"))[0]
+    result_files.write(table, its, tmp_path / "out")
+    for row in table.rows:
+        stem = f"test.{row.label}"
+        assert read_back(tmp_path / "out" / "query-aware", "i2t", stem) == pytest.approx(row.values["i2t"]["R@1"])
+
+
+def test_an_item_is_not_right_for_itself_and_ids_are_words(written, tmp_path):
+    np.save(tmp_path / "labels.npy", np.arange(60) // 3)
+    (tmp_path / "ids.txt").write_text("".join(f"my photo {row}.jpg\n" for row in range(60)))
+    test = 'targets = "test_targets.npy"\nlabels = "labels.npy"\ntarget_ids = "ids.txt"\nquery_ids = "ids.txt"'
+    its = read_experiment(written(dataset='task = "self-retrieval"', test=test, banks=()))
+    table = reproduce(its, ["A5"], preset("paper"))[0]
+    home = tmp_path / "out" / "self-retrieval"
+    result_files.write(table, its, tmp_path / "out")
+    qrels = [line.split() for line in (home / "forward.qrels").read_text().splitlines()]
+    assert len(qrels) == 60 * 2
+    assert all(query != target for query, _, target, _ in qrels)
+    assert qrels[0][0] == "my%20photo%200.jpg"
+    for row in table.rows:
+        assert read_back(home, "forward", f"test.{row.label}") == pytest.approx(row.values["forward"]["R@1"])

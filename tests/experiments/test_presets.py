@@ -39,7 +39,7 @@ def test_medians_are_rounded_down_by_the_scripts_only(written, tmp_path):
     rng = np.random.default_rng(2)
     scores = rng.standard_normal((60, 60)).astype(np.float32) + np.eye(60, dtype=np.float32)
     np.save(tmp_path / "S.npy", scores)
-    path = written(test='scores = "S.npy"', banks=(), settings="tau = 1.0")
+    path = written(dataset='modality = "image"', test='scores = "S.npy"', banks=(), settings="tau = 1.0")
     medians = {}
     for protocol in ("paper", "authors"):
         table = reproduce(read_experiment(path), ["1"], preset(protocol))[0]

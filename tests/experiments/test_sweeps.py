@@ -177,3 +177,52 @@ def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
     assert sweep(matrix, "tau", PAPER, direction="reverse")
     with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that takes embeddings"):
         sweep(matrix, "bank-size", PAPER, direction="reverse")
+
+
+def test_points_of_another_part_modality_or_file_are_not_taken(written, arrays, tmp_path):
+    np.savez(tmp_path / "both.npz", a=arrays["test"][0], b=arrays["test"][0][::-1])
+    folder = tmp_path / "kept"
+    texts = [
+        written(test='queries = "both.npz::a"\ntargets = "test_targets.npy"').read_text(),
+        written(test='queries = "both.npz::b"\ntargets = "test_targets.npy"').read_text(),
+    ]
+    texts.append(texts[1].replace("[test]", 'modality = "image"\n[test]'))
+    path = tmp_path / "one.toml"
+    kept = []
+    for text in texts:
+        path.write_text(text)
+        if kept:
+            with pytest.raises(InputError, match="holds a sweep of other files or settings"):
+                sweep(read_experiment(path), "strength", PAPER, folder=folder)
+        kept.append(sweep(read_experiment(path), "strength", PAPER, folder=folder, anew=True))
+        assert kept[-1] == sweep(read_experiment(path), "strength", PAPER)
+    assert kept[0] != kept[1]
+
+
+@pytest.mark.parametrize("left", ["", '{"sweep": {"ov'])
+def test_a_sweep_that_was_cut_in_its_first_line_begins_anew(written, tmp_path, left):
+    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    folder.mkdir()
+    (folder / "strength.jsonl").write_text(left)
+    assert sweep(experiment, "strength", PAPER, folder=folder) == sweep(experiment, "strength", PAPER)
+
+
+def test_a_damaged_line_is_said(written, tmp_path):
+    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    sweep(experiment, "strength", PAPER, folder=folder)
+    file = folder / "strength.jsonl"
+    whole = file.read_text().splitlines(keepends=True)
+    for wrong in ("###\n", "[]\n", '{"job": "x", "points": [{}]}\n'):
+        file.write_text("".join([whole[0], wrong, *whole[2:]]))
+        with pytest.raises(InputError, match=r"strength\.jsonl is damaged.*; remove it to begin the sweep again"):
+            sweep(experiment, "strength", PAPER, folder=folder)
+
+
+def test_items_that_are_their_own_bank_have_no_parts(written, tmp_path):
+    np.save(tmp_path / "labels.npy", np.arange(60) // 3)
+    path = written(
+        dataset='task = "self-retrieval"', test='targets = "test_targets.npy"\nlabels = "labels.npy"', banks=()
+    )
+    with pytest.raises(InputError, match="a sweep over bank-size cannot be made of self-retrieval"):
+        sweep(read_experiment(path), "bank-size", PAPER)
+    assert sweep(read_experiment(path), "tau", PAPER, relative=True)

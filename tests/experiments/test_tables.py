@@ -1,11 +1,13 @@
 """The tables of an experiment: the numbers are those of unhub.evaluate, arranged as the paper does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import unhub
 from unhub import InputError
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments import preset, protocols, read_experiment, reproduce
 from unhub.experiments.standing import standings
 from unhub.report import result_tables
 
@@ -77,6 +79,12 @@ def test_self_retrieval_masks_the_pair_before_fitting(written, arrays, tmp_path)
     np.fill_diagonal(scores, -np.inf)
     first = scores.argmax(axis=1)
     assert values(table, "none", "forward")["R@1"] == pytest.approx(100 * np.mean(labels[first] == labels))
+    bias = -0.1 * np.log(np.exp(scores / 0.1).sum(axis=0))  # IS, whose sum leaves an item itself out
+    corrected = (scores + bias).argmax(axis=1)
+    (block,) = table.blocks
+    np.testing.assert_array_equal(block.evaluations["forward"]["is"].top[:, 0], corrected)
+    unmasked = -0.1 * np.log(np.exp(targets.astype(np.float64) @ targets.T / 0.1).sum(axis=0))
+    assert ((scores + unmasked).argmax(axis=1) != corrected).any()
 
 
 def test_classification_asks_for_classes(written, arrays, tmp_path):
@@ -164,3 +172,43 @@ def test_hashes_name_the_files(written, tmp_path):
     table = made(written(), "1")
     wanted = hashlib.sha256((tmp_path / "test_queries.npy").read_bytes()).hexdigest()
     assert table.facts["files"]["test.queries"] == wanted
+
+
+def test_letters_point_the_right_way_where_some_queries_have_no_answer(arrays):
+    """Only hits that both could have count, or the later row would always be ahead."""
+    rows = arrays["test"][1]
+    result = unhub.evaluate(
+        queries=rows, targets=rows, relevant=[{row} for row in range(59)] + [set()], methods=["none", "is"],
+        allow_empty=True, metrics=["R@1", "MnR"], tau=0.1,
+    )  # fmt: skip
+    hits, worse, nothing = np.ones(59), np.repeat([0.0, 1.0], [20, 39]), np.nan
+    rows = {
+        label: replace(row, per_query={"R@1": np.append(values, nothing), "MnR": row.per_query["MnR"]})
+        for (label, row), values in zip(result.rows.items(), (hits, worse), strict=True)
+    }
+    found = standings(replace(result, rows=rows))
+    assert (found["none"].beats, found["is"].beats) == ("b", "")
+    assert found["is"].gain.high < 0
+
+
+def test_items_of_a_class_are_resampled_together(arrays):
+    rows, labels = arrays["test"][1], np.arange(60) // 3
+    relevant = [set(np.flatnonzero(labels == label).tolist()) for label in labels]
+    result = unhub.evaluate(queries=rows, targets=rows, relevant=relevant, methods=["none"], ignore_self=True)
+    assert len(set(zip(result.clusters.tolist(), labels.tolist(), strict=True))) == len(set(labels.tolist())) == 20
+
+
+def test_every_direction_is_written_whatever_bank_comes_first(written, tmp_path):
+    path = written(dataset='directions = ["t2v", "v2t"]')
+    path.write_text(path.read_text().replace('targets = "val_targets.npy"\n', ""))
+    table = made(path, "banks")
+    assert [tuple(block.evaluations) for block in table.blocks] == [("t2v",), ("t2v", "v2t"), ("t2v", "v2t")]
+    assert table.directions == ("t2v", "v2t")
+    assert "v2t R@1" in result_tables.plain(table)
+
+
+def test_plans_of_a_large_matrix_are_left_out_before_it_is_made(written, monkeypatch):
+    monkeypatch.setattr(protocols, "LARGEST_PLAN", 100)
+    monkeypatch.setattr(protocols, "matrix_of", lambda experiment: pytest.fail("it was made"))
+    table = made(written(), "variants")
+    assert "plans were left out: 3,600 entries are more than 100" in table.notes

@@ -83,3 +83,18 @@ def test_entries_that_are_not_listed_do_not_matter(k, monkeypatch):
     whole = smooth.smooth_dual(cost, 0.05, most_per_column=k)
     np.testing.assert_allclose(short, whole, atol=1e-9)
     assert (short > 0).sum() < short.size / 10
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(40, 100), (60, 60)])
+def test_ties_of_a_plan_are_ties(rows, columns):
+    """The plan of the same problem in another order: the same places are the largest of a row, all of them."""
+    rng = np.random.default_rng(0)
+    cost = 1 - (rng.normal(size=(rows, columns)) * 0.05 + 0.2)
+    plan = smooth.smooth_dual(cost, 0.05)
+    down, along = rng.permutation(rows), rng.permutation(columns)
+    again = np.empty_like(plan)
+    again[np.ix_(down, along)] = smooth.smooth_dual(cost[np.ix_(down, along)], 0.05)
+    first, second = (each == each.max(axis=1, keepdims=True) for each in (plan, again))
+    assert (first == second).all(axis=1).mean() > 0.95
+    assert np.abs(plan.sum(axis=1) * rows - 1).max() < 2e-3
+    assert np.abs(plan.sum(axis=0) * columns - 1).max() < 2e-3

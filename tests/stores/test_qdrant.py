@@ -2,13 +2,12 @@
 
 import gc
 import json
-import shutil
 import uuid
 
 import numpy as np
 import pytest
 
-from stores.engines.qdrant import fast_folder, local, shard
+from stores.engines.qdrant import fast_folder, local, remove, shard
 from unhub.foundation.errors import InputError, StoreError, UnhubError
 from unhub.stores import Block, open_store
 
@@ -35,7 +34,7 @@ def home():
     """A folder that is fast to write to."""
     made = fast_folder()
     yield made
-    shutil.rmtree(made)
+    remove(made)
 
 
 def unit(count, dim, seed=3):

@@ -1,11 +1,9 @@
 """Corrected results in Qdrant: a payload field, a second vector, and vectors that are quantised."""
 
-import shutil
-
 import numpy as np
 import pytest
 
-from stores.engines.qdrant import fast_folder, local, shard
+from stores.engines.qdrant import fast_folder, local, remove, shard
 from unhub.foundation.errors import InputError
 from unhub.stores import Block, NewCollection, layout, open_store
 
@@ -20,7 +18,7 @@ def home():
     """A folder that is fast to write to."""
     made = fast_folder()
     yield made
-    shutil.rmtree(made)
+    remove(made)
 
 
 def unit(count, dim, seed=3):

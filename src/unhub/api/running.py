@@ -63,6 +63,8 @@ def run(
             skipped[label] = f"skipped; {error}"
             continue
         found[label], clusters = row, ranking.relevance.clusters()
+        if options.ignore_self:  # an item is its own class's too, though it is not right for itself
+            clusters = np.minimum(clusters, np.arange(len(clusters)))
     found = _with_intervals(found, clusters, options)
     return Evaluation(found, options.metrics, _settings(trial, options, direction), clusters, skipped)
 

@@ -139,14 +139,19 @@ def _print(table: ResultTable) -> None:
 def _show(table: ResultTable, found: list[Compared]) -> None:
     """Ours, theirs and the difference; a value that cannot be right is shown, and not judged."""
     from unhub.experiments.reference import DOUBTED
-    from unhub.report.result_tables import NAMES, number
+    from unhub.experiments.result import SPARSITY
+    from unhub.report.result_tables import NAMES, number, shown
 
     lines = [f"beside the paper: {table.dataset}, {table.model}" + ("" if found else ": it prints no such values")]
     for each in found:
-        where = f"{NAMES.get(each.method, each.method):10} {each.bank:14} {each.direction:4} {each.metric:8}"
-        values = f"{number(each.metric, each.ours):>7} {each.theirs.value:>7g}"
-        doubt = DOUBTED.get(each.theirs.flag)
-        lines.append(f"{where}{values}  " + (f"({doubt})" if doubt else f"{each.difference:+.1f}"))
+        name = shown(table.name, each.metric)
+        where = f"{NAMES.get(each.method, each.method):10} {each.bank:14} {each.direction:4} {name:8}"
+        share = name == SPARSITY  # a share of one in the paper
+        ours = f"{each.ours:.3f}" if share else number(each.metric, each.ours)
+        told = f"({DOUBTED[each.theirs.flag]})" if each.theirs.flag in DOUBTED else ""
+        if each.difference is not None:
+            told = f"{each.difference:+.3f}" if share else f"{each.difference:+.1f}"
+        lines.append(f"{where}{ours:>7} {each.theirs.value:>7g}  {told}")
     console.say("\n".join(lines))
 
 
@@ -167,5 +172,5 @@ def _beside(each: Compared) -> dict[str, object]:
     return {
         "bank": each.bank, "method": each.method, "direction": each.direction, "metric": each.metric,
         "ours": each.ours, "paper": each.theirs.value, "table": each.theirs.table, "flag": each.theirs.flag,
-        "difference": None if each.theirs.flag == "misprint" else each.difference,
+        "difference": each.difference,
     }  # fmt: skip

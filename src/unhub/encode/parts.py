@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import time
 import zipfile
@@ -22,6 +23,8 @@ EVERY = 1.0
 """seconds between two writings: a kill costs no more, and many small batches do not make many small files"""
 
 RUN = "run.json"
+STRETCH = re.compile(r"(\d{12})-(\d{12})\.npz")
+"""a file of finished rows: its first item, and the one behind its last"""
 
 
 @dataclass
@@ -77,6 +80,10 @@ class Parts:
             np.savez(file, rows=rows, kept=kept, inputs=np.array(self._mark(self._first, self.done)))
         self._waiting, self._first, self._written = [], self.done, time.monotonic()
 
+    def left_out(self) -> int:
+        """How many of the finished items gave no row."""
+        return self.done - sum(len(self._read(path, "kept")) for _, _, path in self._files())
+
     def finish(self, out: Path, ids: Sequence[str]) -> tuple[tuple[int, int], IntArray]:
         """Puts the rows and their ids in place, each complete, and takes the folder away: (shape, kept items)."""
         self.write()
@@ -101,8 +108,8 @@ class Parts:
 
     def _files(self) -> list[tuple[int, int, Path]]:
         """(first item, item behind the last, file) in order."""
-        paths = sorted(self.folder.glob("*-*.npz"))
-        return [(int(path.stem[:12]), int(path.stem[13:]), path) for path in paths]
+        named = ((STRETCH.fullmatch(path.name), path) for path in sorted(self.folder.glob("*.npz")))
+        return [(int(found[1]), int(found[2]), path) for found, path in named if found]  # others: a kill left them
 
     def _check_settings(self) -> None:
         try:

@@ -76,6 +76,11 @@ def encode_files(
     settings = encoder.settings() | {"unit": unit} | ({"frames": frames} if items.kind == "video" else {})
     parts = Parts(target.with_name(f"{target.name}.part"), settings, _marks(items))
     resumed = parts.open()
+    if not skip_broken and (missing := parts.left_out()):
+        raise InputError(
+            f"{parts.folder} was begun with skip_broken and has left out {missing:,} of {resumed:,} inputs; give "
+            f"skip_broken (--skip-broken) again, or remove it to begin again."
+        )
     try:
         _fill(parts, items, encoder, batch, frames, unit, skip_broken, progress)
     finally:

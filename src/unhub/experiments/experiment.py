@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unhub.experiments.mistakes import refuse_mistakes
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 
@@ -105,7 +106,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
         },
         settings=settings,
     )
-    _enough(made)
+    refuse_mistakes(made)
     return made
 
 
@@ -178,13 +179,3 @@ def _place(file: Path, where: str, value: Any) -> str:
         return value
     path, separator, part = value.partition(SEPARATOR)
     return str(file.resolve().parent / Path(path).expanduser()) + separator + part
-
-
-def _enough(made: Experiment) -> None:
-    test = made.test
-    if "scores" in test and ("queries" in test or "targets" in test):
-        raise InputError(f"{made.path}: test has embeddings and a matrix of scores; leave one of them out.")
-    wanted = ["targets"] if made.task == "self-retrieval" else ["queries", "targets"]
-    lacking = [each for each in wanted if each not in test]
-    if "scores" not in test and lacking:
-        raise InputError(f"{made.path}: test.{lacking[0]} is missing; name an embedding file, or test.scores a matrix.")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 
 
@@ -26,14 +27,14 @@ class Point:
 
 
 class KeptPoints:
-    """Finished jobs of a sweep in a file; the first line says of what, and another sweep is refused."""
+    """Finished jobs of a sweep in a file; the first line says of what, and another sweep is refused, or replaced."""
 
-    def __init__(self, path: Path | None, about: dict[str, Any]) -> None:
+    def __init__(self, path: Path | None, about: dict[str, Any], *, anew: bool = False) -> None:
         self.path = path
         self.about = json.loads(json.dumps(about))
         self.jobs: dict[str, list[Point]] = {}
         if path is not None and path.exists():
-            self._read(path)
+            self._read(path, anew)
 
     def add(self, job: str, points: list[Point]) -> None:
         """Keeps the points of a job; the line is on the disk when this comes back."""
@@ -47,16 +48,41 @@ class KeptPoints:
                 file.write(json.dumps({"sweep": self.about}) + "\n")
             file.write(json.dumps({"job": job, "points": [asdict(each) for each in points]}) + "\n")
 
-    def _read(self, path: Path) -> None:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    def _read(self, path: Path, anew: bool) -> None:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
-        told = [json.loads(line) for line in whole]
-        if not told or told[0].get("sweep") != self.about:
-            raise InputError(f"{path} holds a sweep of other files or settings; choose another folder, or remove it.")
-        for each in told[1:]:
-            self.jobs[each["job"]] = [_point(one) for one in each["points"]]
+        if not whole:
+            path.unlink()
+            return
+        told = [self._parsed(path, at, line) for at, line in enumerate(whole)]
+        if told[0].get("sweep") != self.about:
+            if not anew:
+                raise InputError(
+                    f"{path} holds a sweep of other files or settings; choose another folder, or remove it."
+                )
+            path.unlink()
+            return
+        try:
+            self.jobs = {each["job"]: [_point(one) for one in each["points"]] for each in told[1:]}
+        except (KeyError, TypeError):
+            raise InputError(_damaged(path)) from None
         if len(whole) < len(lines):
-            path.write_text("".join(whole), encoding="utf-8")
+            with replace_file(path) as temporary:
+                Path(temporary).write_text("".join(whole), encoding="utf-8")
+
+    @staticmethod
+    def _parsed(path: Path, at: int, line: str) -> dict[str, Any]:
+        try:
+            told = json.loads(line)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict):
+            raise InputError(_damaged(path, f" in line {at + 1}"))
+        return told
+
+
+def _damaged(path: Path, where: str = "") -> str:
+    return f"{path} is damaged{where}; remove it to begin the sweep again."
 
 
 def _point(told: dict[str, Any]) -> Point:

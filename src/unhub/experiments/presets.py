@@ -34,6 +34,11 @@ class Preset:
 
     def method(self, name: str, modality: str, direction: str, *, banked: bool, given: Mapping[str, Any]) -> Method:
         """A method as this preset has it; what the experiment file gives comes before."""
+        if self.name == "authors" and not modality:
+            raise InputError(
+                "the protocol authors needs dataset.modality, since the authors' scripts differ by it; write image, "
+                "video or audio in the experiment file."
+            )
         wanted = self._settings(name, modality, direction, banked)
         fields = settings(REGISTRY[name]())
         own = {key: value for key, value in given.items() if key in fields}

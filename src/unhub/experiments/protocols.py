@@ -9,7 +9,7 @@ from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
 from unhub.experiments.run import ONE_BANK, SKEWNESS, TWO_BANKS, Run
-from unhub.experiments.sources import evaluated, matrix_of
+from unhub.experiments.sources import evaluated, matrix_of, scores_of
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, NoCorrection, SparseK, settings
 from unhub.metrics import sparsity
@@ -48,7 +48,7 @@ def skewness(run: Run) -> ResultTable:
 def variants(run: Run) -> ResultTable:
     """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
     its, metrics = run.experiment, run.metrics
-    matrix = matrix_of(its)
+    queries, gallery = scores_of(its).shape
     chosen = run.methods(("none", "is", "sn"), "forward", banked=False)
     done = evaluated(
         its, run.preset, chosen, direction="forward", metrics=metrics, ties=OF_PLANS, progress=run.progress
@@ -56,10 +56,10 @@ def variants(run: Run) -> ResultTable:
     zeros = dict.fromkeys(done.rows, 0.0)
     ties = its.settings.get("ties", OF_PLANS)
     said = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
-    if matrix.size > LARGEST_PLAN:
-        said.append(f"plans were left out: {matrix.size:,} entries are more than {LARGEST_PLAN:,}")
+    if queries * gallery > LARGEST_PLAN:
+        said.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
     else:
-        queries, gallery = matrix.shape
+        matrix = matrix_of(its)
         few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
         if len(few) < len(FEW):
             left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)

@@ -57,8 +57,9 @@ class ResultTable:
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Those of the first block; all have the same, or fewer."""
-        return tuple(self.blocks[0].evaluations) if self.blocks else ()
+        """Those of any block, from queries to targets first; a block may have fewer."""
+        every = sorted(self.blocks, key=lambda block: -len(block.evaluations))
+        return tuple(every[0].evaluations) if every else ()
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -127,23 +127,34 @@ def _made(table: Table, run: Run, facts: dict[str, Any]) -> ResultTable:
     return replace(made, name=table.name, notes=(*made.notes, *said), facts=facts)
 
 
+def contents(experiment: Experiment) -> dict[str, Any]:
+    """All that a result depends on but the protocol: what is in the files, which parts of them, and what is said."""
+    parts = {where: source.partition(SEPARATOR)[2] for where, source in experiment.files().items()}
+    about = {"task": experiment.task, "modality": experiment.modality, "settings": dict(experiment.settings)}
+    return about | {"files": hashes(experiment), "parts": parts}
+
+
 def hashes(experiment: Experiment) -> dict[str, str]:
     """The SHA-256 of every file that the experiment names, by the place where it does."""
     known: dict[str, str] = {}
     found = {}
     for where, source in experiment.files().items():
         path = source.partition(SEPARATOR)[0]
-        if not Path(path).is_file():
+        if not Path(path).exists():
             continue
         if path not in known:
-            known[path] = _hash(path)
+            known[path] = _hash(Path(path))
         found[where] = known[path]
     return found
 
 
-def _hash(path: str) -> str:
+def _hash(path: Path) -> str:
+    """The SHA-256 of a file; of a folder, such as a zarr array, that of its files and their names, in order."""
     made = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            made.update(chunk)
+    for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
+        if file != path:
+            made.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as read:
+            while chunk := read.read(CHUNK):
+                made.update(chunk)
     return made.hexdigest()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.api.evaluation import Evaluation
-from unhub.metrics import Interval, bootstrap_difference, holm, mcnemar
+from unhub.metrics import Interval, holm, mcnemar
 
 LEVEL = 0.05
 RANKS = ("MnR", "MdR")
@@ -39,12 +39,13 @@ def standings(evaluation: Evaluation) -> dict[str, Standing]:
     letters = dict(zip(labels, itertools.cycle(string.ascii_lowercase), strict=False))
     beaten = _beaten(evaluation, labels)
     counts = {label: _against(evaluation, labels[0], label) for label in labels}
+    gains = _gains(evaluation, labels[0])
     return {
         label: Standing(
             letters[label],
             "".join(sorted(letters[each] for each in beaten[label])),
             *counts[label],
-            gain=_gain(evaluation, labels[0], label),
+            gain=gains.get(label),
         )
         for label in labels
     }
@@ -57,21 +58,19 @@ def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
         return found
     pairs = list(itertools.combinations(labels, 2))
     hits = {label: evaluation[label].per_query["R@1"] for label in labels}
-    p_values = holm([mcnemar(hits[a], hits[b]).p_value for a, b in pairs])
-    for (a, b), p in zip(pairs, p_values, strict=True):
+    tests = [mcnemar(hits[a], hits[b]) for a, b in pairs]
+    for (a, b), test, p in zip(pairs, tests, holm([each.p_value for each in tests]), strict=True):
         if p < LEVEL:
-            ahead, behind = (a, b) if hits[a].sum() > hits[b].sum() else (b, a)
+            ahead, behind = (a, b) if test.only_first > test.only_second else (b, a)
             found[ahead].append(behind)
     return found
 
 
-def _gain(evaluation: Evaluation, first: str, label: str) -> Interval | None:
-    """The difference of R@1 over the same queries, which are resampled with all others of their target."""
-    mine, other = (evaluation[each].per_query.get("R@1") for each in (label, first))
-    if label == first or mine is None or other is None:
-        return None
-    rounds, seed = evaluation.settings["resamples"], evaluation.settings["seed"]
-    return bootstrap_difference(100 * mine, 100 * other, clusters=evaluation.clusters, rounds=rounds, seed=seed)
+def _gains(evaluation: Evaluation, first: str) -> dict[str, Interval]:
+    """What each other row gains on the first at R@1, over the same queries."""
+    if "R@1" not in evaluation[first].per_query or len(evaluation) < 2:
+        return {}
+    return {each.method: each.interval for each in evaluation.compare(first, on="R@1")}
 
 
 def _against(evaluation: Evaluation, first: str, label: str) -> tuple[int, int, int]:

@@ -21,11 +21,12 @@ from unhub.experiments.kept import KeptPoints, Point
 from unhub.experiments.presets import Preset
 from unhub.experiments.result import QUERY_AWARE
 from unhub.experiments.run import Run
-from unhub.experiments.running import hashes
+from unhub.experiments.running import contents
 from unhub.experiments.sources import bank_parts, evaluated, refuse_logits, rows_of, score_spread
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.file_names import slug
 from unhub.foundation.types import IntArray
+from unhub.foundation.version import VERSION
 from unhub.methods import Method, method, settings
 from unhub.metrics import emd
 
@@ -182,22 +183,24 @@ def sweep(
     seed: int = 0,
     relative: bool = False,
     folder: Path | None = None,
+    anew: bool = False,
     progress: Progress | None = None,
 ) -> list[Point]:
     """The points of a sweep; with a folder, finished ones are kept there and not made again.
 
     bank: the bank of the file that is learnt from; without one, the test queries are the bank. direction: a name that
-    the file gives one of its directions; without one, the first, from queries to targets.
+    the file gives one of its directions; without one, the first, from queries to targets. anew: points of other files
+    or settings that are kept in the folder are replaced, not an error.
     """
     run = Run(experiment, preset)
     _refuse(experiment, over, bank)
     way = _way(run, over, bank, direction)
-    if not relative:
+    if not (relative and over == "tau"):
         refuse_logits(experiment)
     about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
-    files = {"direction": way, "files": hashes(experiment), "settings": dict(experiment.settings)}
+    about |= {"direction": way, "unhub": VERSION, **contents(experiment)}
     stem = sweep_stem(experiment, over, direction)
-    kept = KeptPoints(None if folder is None else folder / f"{stem}.jsonl", about | files)
+    kept = KeptPoints(None if folder is None else folder / f"{stem}.jsonl", about, anew=anew)
     jobs = list(SWEEPS[over](Asked(run, bank, rounds, seed, relative, way)))
     for done, (name, make) in enumerate(jobs):
         if progress is not None:
@@ -252,6 +255,11 @@ def _refuse(experiment: Experiment, over: str, bank: str | None) -> None:
     if bank is not None and bank not in experiment.banks:
         known = ", ".join(experiment.banks) or "none"
         raise InputError(f"{experiment.path}: there is no bank {bank!r}; it has {known}.")
+    if over == "bank-size" and experiment.task == "self-retrieval":
+        raise InputError(
+            f"{experiment.path}: a sweep over bank-size cannot be made of self-retrieval: items are their own bank, of "
+            f"which no part can be drawn."
+        )
     if over == "bank-source" and (not experiment.vectors or len(experiment.banks) < 2):
         raise InputError(
             f"{experiment.path}: a sweep over bank-source needs embeddings and at least two banks; name them in "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unhub.experiments import Experiment, sweep
+from unhub.experiments import PRESETS, Experiment, sweep
 from unhub.experiments.result import better
 from unhub.experiments.run import Run
 from unhub.experiments.sources import rows_of
@@ -19,6 +19,7 @@ from unhub.experiments.views import View, some_scores, views
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_names import slug
+from unhub.io import open_rows
 from unhub.report import figures, sweep_results
 from unhub.report.result_tables import NAMES
 
@@ -138,7 +139,7 @@ def _swept(over: str) -> Callable[[Shown], Drawn]:
         for direction in sweep_ways(run, over, bank):
             points = sweep(
                 its, over, run.preset, bank=bank, direction=direction, rounds=shown.rounds, seed=shown.seed,
-                relative="tau" in its.settings, folder=shown.folder, progress=run.progress,
+                relative="tau" in its.settings, folder=shown.folder, anew=True, progress=run.progress,
             )  # fmt: skip
             stem = sweep_stem(its, over, direction)
             with replace_file(shown.folder / f"{stem}.csv") as temporary:
@@ -224,7 +225,8 @@ def _some(rng: np.random.Generator, count: int, first: np.ndarray) -> np.ndarray
 def _largest(experiment: Experiment) -> str | None:
     """The bank with most queries."""
     part = "queries" if experiment.vectors else "scores"
-    sizes = {name: len(rows_of(parts[part], name)) for name, parts in experiment.banks.items() if part in parts}
+    named = {name: parts[part] for name, parts in experiment.banks.items() if part in parts}
+    sizes = {name: open_rows(source, name=f"banks.{name}.{part}").shape[0] for name, source in named.items()}
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
 
 
@@ -234,6 +236,14 @@ def _name(method: str) -> str:
 
 def _stem(name: str, view: View) -> str:
     return f"{name}.{slug(view.title)}"
+
+
+def _needs_axes(experiment: Experiment) -> str | None:
+    run = Run(experiment, PRESETS["paper"])
+    axes = len(run.ways()) * sum(better(name) != 0 for name in run.metrics)
+    if axes >= figures.FEWEST_AXES:
+        return None
+    return f"a radar of one file has an axis for each metric and direction, {axes} here; ask for more dataset.metrics"
 
 
 def _needs_vectors(experiment: Experiment) -> str | None:
@@ -253,7 +263,7 @@ def _needs_sources(experiment: Experiment) -> str | None:
 FIGURES = {
     each.name: each
     for each in (
-        ExperimentFigure("radar", "every method, on all metrics or over several experiments", _radar),
+        ExperimentFigure("radar", "every method, on all metrics or over several experiments", _radar, _needs_axes),
         ExperimentFigure("similarity", "scores and k-occurrence before and after", _similarity),
         ExperimentFigure("tau", "R@1 over the temperature", _swept("tau")),
         ExperimentFigure("bank-size", "four panels over the part of a bank that is used", _swept("bank-size"),

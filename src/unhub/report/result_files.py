@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
+from unhub.api.evaluation import MethodResult
 from unhub.experiments.experiment import Experiment
-from unhub.experiments.result import Block, ResultTable, Row
+from unhub.experiments.result import ResultTable, Row
 from unhub.experiments.sources import ids_of, relevance_of
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed, require
-from unhub.metrics import Interval
+from unhub.metrics import Interval, Relevance
 from unhub.report import result_tables as text
 from unhub.report.latex_tables import latex
 
@@ -89,17 +93,66 @@ def _gain(gain: Interval | None) -> dict[str, Any] | None:
 def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:
     """A run file for each row and direction, and the qrels of each direction, for trec_eval and its kin."""
     made = []
-    for at, way in enumerate(table.directions):
-        queries, targets = ids_of(experiment, reverse=at == 1)
-        relevance = relevance_of(experiment, reverse=at == 1)
+    for way, results in _results(table):
+        queries, targets = (_words(each) for each in _ids(experiment, results))
+        relevance = _ranked(experiment, results)
         pairs = zip(relevance.query_rows.tolist(), relevance.targets.tolist(), strict=True)
         lines = (f"{queries[row]} 0 {targets[column]} 1\n" for row, column in pairs)
         made.append(write_text(home / f"{slug(way)}.qrels", "".join(lines)))
-        for block, row in _rows(table):
-            if way in block.evaluations and row.label in block.evaluations[way].rows:
-                run = "".join(_run(block.evaluations[way].rows[row.label].top, queries, targets, row.label))
-                made.append(write_text(home / f"{slug(way)}.{slug(row.bank)}.{slug(row.label)}.run", run))
+        for bank, label, result in results.rows:
+            run = "".join(_run(result.top, queries, targets, label))
+            made.append(write_text(home / f"{slug(way)}.{slug(bank)}.{slug(label)}.run", run))
     return made
+
+
+@dataclass(frozen=True)
+class _Results:
+    """What a direction gave: whether its targets ask, whether targets were merged, and each row's result."""
+
+    reverse: bool
+    grouped: bool
+    rows: tuple[tuple[str, str, MethodResult], ...]
+    """bank, label and result"""
+
+
+def _results(table: ResultTable) -> Iterator[tuple[str, _Results]]:
+    for way in table.directions:
+        blocks = [block for block in table.blocks if way in block.evaluations]
+        said = blocks[0].evaluations[way].settings
+        rows = tuple(
+            (row.bank, row.label, block.evaluations[way].rows[row.label])
+            for block in blocks
+            for row in block.rows
+            if row.label in block.evaluations[way].rows
+        )
+        yield way, _Results(said["direction"] == "reverse", said["group_targets"] is not None, rows)
+
+
+def _ranked(experiment: Experiment, results: _Results) -> Relevance:
+    """What is right, as it was ranked: groups where targets were merged, and no item for itself."""
+    relevance = relevance_of(experiment, reverse=results.reverse)
+    if experiment.task == "self-retrieval":
+        return relevance.without_self()
+    return relevance.grouped(relevance.groups()) if results.grouped else relevance
+
+
+def _ids(experiment: Experiment, results: _Results) -> tuple[list[str], list[str]]:
+    """The ids of those that ask and of what is found; a group is called by its first target."""
+    queries, targets = ids_of(experiment, reverse=results.reverse)
+    if not results.grouped:
+        return queries, targets
+    groups = relevance_of(experiment, reverse=results.reverse).groups()
+    first = np.unique(groups, return_index=True)[1]
+    return queries, [targets[each] for each in first.tolist()]
+
+
+def _words(ids: list[str]) -> list[str]:
+    """The ids as words: the columns of a run are divided by white space, so that none may be in an id.
+
+    >>> _words(["my photo.jpg", "b"])
+    ['my%20photo.jpg', 'b']
+    """
+    return [re.sub(r"\s", lambda found: quote(found[0]), each) for each in ids]
 
 
 def _run(top: Any, queries: list[str], targets: list[str], label: str) -> Iterator[str]:
@@ -114,30 +167,21 @@ def _per_query(table: ResultTable, experiment: Experiment, path: Path) -> Path:
     arrow = require("pyarrow", extra="files")
     parquet = require("pyarrow.parquet", extra="files")
     parts = []
-    for at, way in enumerate(table.directions):
-        queries, targets = ids_of(experiment, reverse=at == 1)
-        for block, row in _rows(table):
-            result = block.evaluations[way].rows.get(row.label) if way in block.evaluations else None
-            if result is None:
-                continue
+    for way, results in _results(table):
+        queries, targets = _ids(experiment, results)
+        for bank, label, result in results.rows:
             first = [targets[each] if each >= 0 else None for each in result.top[:, 0].tolist()]
             columns: dict[str, Any] = {
                 "query": queries,
                 "direction": [way] * len(queries),
-                "bank": [row.bank] * len(queries),
-                "method": [row.label] * len(queries),
+                "bank": [bank] * len(queries),
+                "method": [label] * len(queries),
                 "first": first,
             }
             parts.append(arrow.table(columns | {name: np.asarray(each) for name, each in result.per_query.items()}))
     with replace_file(path) as temporary:
         parquet.write_table(arrow.concat_tables(parts), str(temporary))
     return path
-
-
-def _rows(table: ResultTable) -> Iterator[tuple[Block, Row]]:
-    for block in table.blocks:
-        for row in block.rows:
-            yield block, row
 
 
 def write_text(path: Path, content: str) -> Path:

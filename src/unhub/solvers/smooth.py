@@ -16,7 +16,15 @@ from unhub.foundation.types import FloatArray, IntArray
 ITERATIONS = 2_000
 """rounds of L-BFGS allowed"""
 
-TOLERANCE = 1e-9
+FLAT = 1e-14
+"""relative gain of a round at which the solver has arrived: with 1e-9 rows missed up to a third of their share"""
+
+MARGINAL = 1e-5
+"""part of the smallest share by which the plan may miss a marginal; the solver does not always come so far"""
+
+STEPS = 10_000
+"""steps of a share that entries are rounded to, so that ties of the plan are ties and not the solver's last digits"""
+
 LISTED = 0.02
 """share of the entries that a list has, unless more are above zero"""
 
@@ -29,12 +37,12 @@ def smooth_dual(cost: FloatArray, reg: float, *, most_per_column: int | None = N
     from scipy.optimize import minimize
 
     dual = _Dual(cost, reg, most_per_column)
-    found = minimize(
-        dual, np.zeros(sum(cost.shape)), method="L-BFGS-B", jac=True, tol=TOLERANCE, options={"maxiter": ITERATIONS}
-    )
+    share = 1 / max(cost.shape)
+    limits = {"maxiter": ITERATIONS, "ftol": FLAT, "gtol": MARGINAL * share}
+    found = minimize(dual, np.zeros(sum(cost.shape)), method="L-BFGS-B", jac=True, options=limits)
     rows, columns, excess = dual.above(found.x)
     plan = np.zeros(cost.shape)
-    plan[rows, columns] = excess / reg
+    plan[rows, columns] = np.round(excess / reg / share * STEPS) * share / STEPS
     return plan
 
 

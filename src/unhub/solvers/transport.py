@@ -14,7 +14,7 @@ from unhub.solvers.smooth import smooth_dual
 LP_ITERATIONS = 10_000_000
 """network simplex pivots allowed; POT's own default stops short on 1,000 x 1,000"""
 
-MISSED = 0.5
+MISSED = 0.1
 """share of a query's mass that a regularised plan may miss before it is told"""
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from stores.engines.engine import Variant
@@ -15,6 +16,16 @@ _IN_MEMORY = Path("/dev/shm")
 def fast_folder():
     """A new folder, in memory if there is such a place: local mode waits for the disk after each single item."""
     return Path(tempfile.mkdtemp(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None))
+
+
+def remove(folder):
+    """Removes a folder, also while an engine that was just closed finishes its last file in it."""
+    for _ in range(50):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.1)
+    shutil.rmtree(folder)
 
 
 def local(home, vectors, *, name="photos", ids=None, payload=None, distance="Dot"):
@@ -74,7 +85,7 @@ class Local:
         return models.Filter(must=[models.FieldCondition(key="group", match=models.MatchValue(value=int(group)))])
 
     def stop(self):
-        shutil.rmtree(self.root)
+        remove(self.root)
 
 
 class Edge:
@@ -124,7 +135,7 @@ class Edge:
         return edge.Filter(must=[edge.FieldCondition("group", match=edge.MatchValue(int(group)))])
 
     def stop(self):
-        shutil.rmtree(self.root)
+        remove(self.root)
 
 
 ENGINES = {"qdrant": Local, "qdrant_edge": Edge}

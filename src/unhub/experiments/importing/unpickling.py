@@ -1,7 +1,8 @@
 """Pickles of arrays, read without running what they ask for.
 
 A pickle is a list of orders: take this name from that module, call it. Here a name is looked up in a short table of our
-own, which has plain containers and functions that make an array of its bytes. NumPy's own are not called: they believe
+own, which has plain containers and functions that note down what an array is to be made of. No array is made before the
+last order was carried out, since an order could write into it; and NumPy's own functions are not called, which believe
 what a pickle says about its bytes. Any other name ends the reading.
 """
 
@@ -16,7 +17,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unhub.foundation.optional import require
-from unhub.foundation.types import AnyArray
 from unhub.io.address import Address
 from unhub.io.damage import guarded
 
@@ -25,11 +25,14 @@ KINDS = "fiubUSO"
 
 CONTAINERS = (bytearray, bytes, complex, dict, frozenset, list, set, tuple)
 
+MOST = 50_000_000
+"""values that containers may hold, each counted as often as it is named: a short pickle can name one very often"""
+
 
 def unpickled(address: Address, file: BinaryIO) -> Any:
     """What the pickle holds: arrays, tensors, text and numbers, in lists and dictionaries."""
     with guarded(address, "a pickle"):
-        return _plain(_Unpickler(file, address).load())
+        return _Plain().of(_Unpickler(file, address).load())
 
 
 class _Unpickler(pickle.Unpickler):
@@ -53,8 +56,8 @@ def _admitted() -> dict[tuple[str, str], Any]:
         ("collections", "OrderedDict"): OrderedDict,
         ("collections", "defaultdict"): defaultdict,
         ("_codecs", "encode"): lambda text, encoding: _bytes(text, encoding),
-        ("numpy", "ndarray"): _Array,
-        ("numpy", "dtype"): _Type,
+        ("numpy", "ndarray"): lambda *_: _Array(),
+        ("numpy", "dtype"): lambda *given: _Type(*given),  # not the classes, which an order could change
         ("torch.storage", "_load_from_bytes"): lambda data: _storage(data),
         ("torch._utils", "_rebuild_tensor_v2"): _of_torch("_rebuild_tensor_v2"),
         ("torch._utils", "_rebuild_parameter"): _of_torch("_rebuild_parameter"),
@@ -63,8 +66,8 @@ def _admitted() -> dict[tuple[str, str], Any]:
         known |= {(module, each.__name__): each for module in ("builtins", "__builtin__")}
     for core in ("numpy.core", "numpy._core"):
         known[f"{core}.multiarray", "_reconstruct"] = lambda *_: _Array()
-        known[f"{core}.multiarray", "scalar"] = lambda kind, data: _made(data, kind, (), "C")[()]
-        known[f"{core}.numeric", "_frombuffer"] = lambda data, kind, shape, order: _made(data, kind, shape, order)
+        known[f"{core}.multiarray", "scalar"] = lambda kind, data: _Array((data, kind, (), "C"))
+        known[f"{core}.numeric", "_frombuffer"] = lambda data, kind, shape, order: _Array((data, kind, shape, order))
     return known
 
 
@@ -87,28 +90,24 @@ class _Type:
 
 
 class _Array:
-    """An array to be: what NumPy is called with says nothing yet, all is in the state."""
+    """An array to be: its bytes or objects, their type, its shape, and the order of its entries."""
 
-    def __init__(self, *_: Any) -> None:
-        self.array: AnyArray | None = None
+    def __init__(self, parts: tuple[Any, Any, Any, Any] | None = None) -> None:
+        self.parts = parts
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         shape, kind, fortran, data = state[-4:]
-        self.array = _made(data, kind, shape, "F" if fortran else "C")
+        self.parts = data, kind, shape, "F" if fortran else "C"
 
 
-def _made(data: Any, type_: _Type, shape: tuple[int, ...], order: Any) -> AnyArray:
-    kind = type_.made()
-    if kind.kind == "O":
-        if not isinstance(data, list):
-            raise ValueError("it has an array of objects without objects")
-        flat = np.empty(len(data), dtype=object)
-        for at, each in enumerate(data):
-            flat[at] = each
-        return flat.reshape(shape, order=order)
-    raw = data.encode("latin1") if isinstance(data, str) else data
-    values = np.frombuffer(raw, kind) if len(raw) else np.empty(0, kind)
-    return values.reshape(shape, order=order)
+def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any) -> Any:
+    """The array, of bytes that it owns; a number or a text where it has no shape."""
+    if isinstance(data, str):
+        data = data.encode("latin1")
+    if not isinstance(data, bytes | bytearray):
+        raise ValueError(f"it has an array whose bytes are of the type {type(data).__name__}")
+    values = np.frombuffer(bytes(data), kind) if len(data) else np.empty(0, kind)
+    return values.reshape(shape, order=order)[()]
 
 
 def _bytes(text: str, encoding: str) -> bytes:
@@ -127,16 +126,63 @@ def _of_torch(name: str) -> Callable[..., Any]:
     return lambda *given: getattr(require("torch._utils", extra="torch"), name)(*given)
 
 
-def _plain(value: Any) -> Any:
-    """The value with arrays for arrays to be, and lists for arrays of other things."""
-    if isinstance(value, _Array):
-        if value.array is None:
+class _Plain:
+    """Values with arrays for arrays to be, and lists for arrays of other things; what is named twice is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, int]] = {}
+        """by the id of what came: what it became, and how many values that is"""
+        self._making: set[int] = set()
+
+    def of(self, value: Any) -> Any:
+        """The plain value."""
+        return self._of(value)[0]
+
+    def _of(self, value: Any) -> tuple[Any, int]:
+        if not isinstance(value, _Array | dict | list | tuple | set | frozenset):
+            if callable(value) or isinstance(value, _Type):
+                raise ValueError("it holds something that is no value")
+            return value, 1
+        if id(value) in self._making:
+            raise ValueError("it holds something that holds itself")
+        if id(value) not in self._made:
+            self._making.add(id(value))
+            made = self._fresh(value)
+            if made[1] > MOST:
+                raise ValueError(f"it holds more than {MOST:,} values outside arrays")
+            self._made[id(value)] = made
+            self._making.discard(id(value))
+        return self._made[id(value)]
+
+    def _fresh(self, value: Any) -> tuple[Any, int]:
+        if isinstance(value, _Array):
+            return self._array(value)
+        if isinstance(value, dict):
+            found = {self._key(key): self._of(each) for key, each in value.items()}
+            return {key: each for key, (each, _) in found.items()}, 1 + sum(count for _, count in found.values())
+        parts = [self._of(each) for each in value]
+        return [each for each, _ in parts], 1 + sum(count for _, count in parts)
+
+    def _key(self, key: Any) -> Any:
+        """A key of a dictionary, which NumPy's numbers and texts can be too."""
+        made = self.of(key) if isinstance(key, _Array) else key
+        if isinstance(made, np.ndarray | list):
+            raise ValueError("it has a dictionary whose keys are arrays")
+        return made
+
+    def _array(self, value: _Array) -> tuple[Any, int]:
+        if value.parts is None:
             raise ValueError("it has an array without values")
-        value = value.array
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value
+        data, type_, shape, order = value.parts
+        if not isinstance(type_, _Type):
+            raise ValueError("it has an array without a type")
+        kind = type_.made()
+        if kind.kind != "O":
+            return _made(data, kind, shape, order), 1
+        if not isinstance(data, list):
+            raise ValueError("it has an array of objects without objects")
+        parts = [self._of(each) for each in data]
+        flat = np.empty(len(parts), dtype=object)
+        for at, (each, _) in enumerate(parts):
+            flat[at] = each
+        return flat.reshape(shape, order=order).tolist(), 1 + sum(count for _, count in parts)
