@@ -299,7 +299,7 @@ def test_a_missing_package_skips_its_methods_only_when_everything_was_asked_for(
 
 def test_a_plan_that_cannot_be_is_told():
     scores = np.random.default_rng(0).random((5, 8)).astype(np.float32)
-    with pytest.warns(unhub.UnhubWarning, match="the plan misses the share of a query by up to"):
+    with pytest.warns(unhub.UnhubWarning, match=r"the plan of sparse_k\(k=1\) misses the share of a query by up to"):
         unhub.normalize("sparse_k", scores=scores, k=1)
 
 

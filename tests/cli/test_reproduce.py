@@ -64,7 +64,7 @@ def test_tables_are_printed_and_written(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["experiment.toml", "--table", "9"], "there is no table '9'; There are query-aware (1, 2"),
+        (["experiment.toml", "--table", "9"], "there is no table '9'; there are query-aware (1, 2"),
         (["experiment.toml", "--table", "A6"], "dataset.task is retrieval, not classification"),
         (["experiment.toml", "--protocol", "mine"], "there is no protocol 'mine'; use paper or authors."),
         (["experiment.toml", "--compare", "paper"], "have no Small with made; they have"),
@@ -164,3 +164,55 @@ def test_check_lists_figures_and_counts_pictures(run: Run, folder: Path) -> None
     told = json.loads(run("check", "experiment.toml", "--json").out)
     assert told["figures"]["hub-map"]["can_be_made"]
     assert "3 banks" in told["figures"]["bank-source"]["lacks"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("tau = -1", "a temperature is a positive number in the unit of the scores; write tau = "),
+        ('tau = "big"', "a temperature is a positive number"),
+        ("iterations = 0", "iterations"),
+        ('ties = "lucky"', "lucky"),
+    ],
+)
+def test_check_refuses_what_reproduce_refuses(run: Run, folder: Path, settings: str, said: str) -> None:
+    file = folder / "experiment.toml"
+    text = file.read_text().partition("[settings]")[0]
+    file.write_text(f"{text}\n[settings]\n{settings}\n")
+    for command in ("check", "reproduce"):
+        ended = run(command, "experiment.toml")
+        assert ended.code == 2, command
+        assert said in ended.err
+
+
+def test_check_looks_at_values_and_at_overlaps(run: Run, folder: Path) -> None:
+    good = np.load(folder / "bank.npy")
+    for wrong, said in (
+        (np.where(np.arange(good.size).reshape(good.shape) == 5, np.nan, good), "banks.val.queries has NaN"),
+        (3 * good, "unit length"),
+        (np.concatenate([good, np.load(folder / "queries.npy")[:3]]), "test queries are also in banks.val.queries"),
+    ):
+        np.save(folder / "bank.npy", wrong.astype(np.float32))
+        ended = run("check", "experiment.toml")
+        assert ended.code == 2
+        assert said in ended.err
+        assert "--" not in ended.err.replace("---", "")
+    assert "not at both" in run("check", "experiment.toml", "--targets", "targets.npy").err
+
+
+def test_scores_that_are_all_the_same_rank_nothing(run: Run, folder: Path) -> None:
+    np.save(folder / "flat.npy", np.zeros((30, 30), np.float32))
+    (folder / "flat.toml").write_text('[test]\nscores = "flat.npy"\n')
+    for command in ("check", "reproduce"):
+        ended = run(command, "flat.toml")
+        assert ended.code == 2
+        assert "every test score is 0, which ranks nothing" in ended.err
+
+
+def test_all_and_a_table_exclude_each_other(run: Run, folder: Path) -> None:
+    assert "--all and --table exclude each other" in run("reproduce", "experiment.toml", "--all", "--table", "1").err
+
+
+def test_a_sweep_says_what_it_was_made_with(run: Run, folder: Path) -> None:
+    assert "the test queries as the bank: transductive" in run("sweep", "experiment.toml", "--over", "strength").out
+    assert "the bank val" in run("sweep", "experiment.toml", "--over", "strength", "--bank", "val").out

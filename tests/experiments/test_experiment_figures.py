@@ -1,6 +1,7 @@
 """Figures of an experiment: the data on them are the experiment's, and what cannot be drawn is said."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
     np.testing.assert_allclose(added, np.tile(added[0], (60, 1)), atol=1e-6)
     for counts, matrix in ((counts_before, before), (counts_after, after)):
         np.testing.assert_array_equal(counts, k_occurrence(np.argsort(-matrix, axis=1)[:, :10], 60))
-    assert names == ("no correction", "SN")
+    assert names == ("no correction", "SN (transductive)")
     back = caught["similarity"][1][0]
     np.testing.assert_allclose(back[0], scores.T, atol=1e-6)
 
@@ -135,7 +136,7 @@ def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
     experiment_figures.draw("hub-map", given)
     (points, kinds, often), more = caught["hub_map"][0]
     assert len(points) == 60
-    assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "bank query": 20}
+    assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "query of val": 20}
     counts = views(given.run)[0].counts(views(given.run)[0].before, 10)
     assert sorted(often)[-5:] == sorted(counts)[-5:]
     assert more["names"][int(np.argmax(often))] == str(int(np.argmax(counts)))
@@ -145,7 +146,7 @@ def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
     ("name", "more", "said"),
     [
         ("rader", {}, "there is no figure 'rader'; did you mean radar? There are radar, similarity"),
-        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks; name them in sections"),
+        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks, and the file has 1; name others"),
         ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "test has a matrix of scores; name test.queries"),
         ("top5", {"settings": 'group_targets = "max"\ntau = 0.1'}, "settings.group_targets merges targets"),
         ("bank-size", {"dataset": 'task = "self-retrieval"', "banks": ()}, "items are their own bank"),
@@ -178,7 +179,8 @@ def test_all_writes_tables_and_every_figure_that_can_be_drawn(written, tmp_path)
     assert [table.name for table in one.tables] == ["query-aware", "banks", "skewness", "variants"]
     stems = {path.stem for path in one.figures}
     assert stems == {
-        "radar", "similarity.forward", "similarity.reverse", "tau", "tau.reverse", "bank-size", "bank-size.reverse",
+        "radar", "similarity.forward", "similarity.reverse", "tau.forward", "tau.reverse",
+        "bank-size.forward.train", "bank-size.reverse.train",
         "hub-map", "top5.forward", "top5.reverse", "hub-queries.forward", "hub-queries.reverse",
     }  # fmt: skip
     assert any(note.startswith("no figure bank-source") for note in done.notes)
@@ -220,12 +222,60 @@ def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written, tmp_p
     assert len(asked) == len(set(asked)) == 6
 
 
-def test_another_bank_draws_its_figure_over_the_old_one(written, tmp_path):
-    path = str(written())
+def test_another_bank_and_other_settings_can_be_drawn_into_the_same_folder(written, tmp_path):
+    for settings in ("tau = 0.1", "tau = 0.2"):
+        path = str(written(dataset='directions = ["t2v"]', settings=settings))
+        for bank in ("val", "train"):
+            reproduced([path], Wanted(figures=("tau", "top5"), bank=bank), "paper", tmp_path / "out")
+    home = tmp_path / "out" / "figures"
     for bank in ("val", "train"):
-        reproduced([path], Wanted(figures=("tau",), bank=bank), "paper", tmp_path / "out")
-    lines = (tmp_path / "out" / "figures" / "tau.csv").read_text().splitlines()
-    assert {line.split(",")[4] for line in lines[1:]} == {"train"}
+        lines = (home / f"tau.t2v.{bank}.csv").read_text().splitlines()
+        assert {line.split(",")[4] for line in lines[1:]} == {bank}
+        assert (home / f"top5.t2v.{bank}.png").exists()
+
+
+def test_a_bank_that_cannot_be_used_costs_the_others_nothing(written, arrays, tmp_path):
+    path = written()
+    np.save(tmp_path / "val_queries.npy", arrays["test"][0])
+    done = reproduced([str(path)], Wanted(every=True), "paper", tmp_path / "out")
+    assert [table.name for table in done.experiments[0].tables] == ["query-aware", "skewness", "variants"]
+    (said,) = [note for note in done.notes if note.startswith("no table banks")]
+    assert "the bank val, forward: 60 of 60 test queries are also in banks.val.queries" in said
+    assert "write allow_overlap = true in the section [settings]" in said
+    with pytest.raises(InputError, match=r"also in banks\.val\.queries"):
+        reproduced([str(path)], Wanted(("banks",)), "paper", None)
+
+
+def test_tables_are_written_as_they_are_made(written, tmp_path):
+    def stop(what, done, total):
+        if what.startswith("plan"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduced([str(written())], Wanted(every=True), "paper", tmp_path / "out", stop)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"query-aware", "banks", "skewness"}
+
+
+def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
+    first = read_experiment(written(dataset='directions = ["t2v"]'))
+    other = replace(first, model="another")
+    third = replace(first, name="Other")
+    experiment_figures.radar([Run(each, preset("paper")) for each in (first, other, third)])
+    (axes, series), _ = caught["radar"][0]
+    assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
+    assert all(axis.most == 100 for axis in axes)
+    assert "SN (transductive)" in series
+
+
+def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path, caught):
+    np.save(tmp_path / "classes.npy", arrays["val"][1][:12])
+    np.save(tmp_path / "class_of.npy", np.arange(60) % 12)
+    said = 'queries = "test_queries.npy"\ntargets = "classes.npy"\nrelevant = "class_of.npy"'
+    path = written(dataset='task = "classification"', test=said, banks=())
+    reproduced([str(path)], Wanted(figures=("similarity", "radar")), "paper", tmp_path / "out")
+    assert caught["similarity"][0][1]["k"] == 1
+    assert caught["similarity"][0][0][2].sum() == 60
+    assert [axis.label for axis in caught["radar"][0][0][0]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
 
 
 def test_a_radar_needs_axes(written, tmp_path):

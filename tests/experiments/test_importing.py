@@ -267,6 +267,7 @@ def test_repeats_across_the_blocks_that_are_read(put, brought, rng):
         (100, 1, 1, {"tau": "auto"}, 'left as they are, and tau = "auto" follows them'),
         (100, "50", 50, {"tau": "auto"}, "divided by 50 (as asked)"),
         (2, "auto", 1, {"tau": "auto"}, "are no cosines"),
+        (14, "auto", 1, {"tau": "auto"}, "are no cosines"),
         (1000, "auto", 1, {"tau": "auto"}, "are no cosines"),
         (-100, "auto", 1, {"tau": "auto"}, "are no cosines"),
     ],
@@ -444,3 +445,21 @@ def test_a_large_matrix_is_never_whole_in_memory(put, tmp_path, rng):
     np.testing.assert_array_equal(
         np.load(made.experiment.with_name("test_scores.npy"), mmap_mode="r"), large[kept].astype(np.float32)
     )
+
+
+def test_an_order_that_the_scores_contradict_is_doubted(put, brought):
+    """Twenty-five targets with four queries each, of which the queries come in another order."""
+    rng = np.random.default_rng(3)
+    own = np.arange(100) // 4
+    scores = rng.normal(size=(100, 25)) * 0.05
+    scores[np.arange(100), own] += 0.5
+    made, *_ = brought(scores=put("S.npy", scores))
+    assert not any("by chance" in each for each in made.said)
+    turned = np.roll(scores, 1, axis=1)
+    made, *_ = brought(scores=put("T.npy", turned))
+    assert made.said[-1].startswith("only 0.0% of the queries have this target first, no more than by chance")
+
+
+def test_rows_of_numbers_are_a_matrix(put, brought, world):
+    _, _, arrays = brought(scores=put("rows.pkl", world["scores"].tolist()), trust=True)
+    np.testing.assert_allclose(arrays["test.scores"], world["scores"], rtol=1e-6)

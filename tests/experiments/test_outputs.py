@@ -57,7 +57,7 @@ def test_files_are_read_by_other_programs(table, experiment, tmp_path):
             assert 100 * found[ir_measures.Success @ 5] == pytest.approx(row.values[way]["R@5"])
     each = parquet.read_table(home / "per_query.parquet")
     assert each.num_rows == 60 * 2 * len(table.rows)
-    assert {"query", "direction", "bank", "method", "first", "R@1", "MnR"} <= set(each.column_names)
+    assert {"query", "direction", "bank", "method", "first", "rank", "R@1"} <= set(each.column_names)
 
 
 def read_back(folder, way, stem):

@@ -71,7 +71,7 @@ def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         sweep(experiment, "bank-size", PAPER, bank="val", rounds=1, folder=folder, progress=stop)
-    file = folder / "bank-size.jsonl"
+    file = folder / "bank-size.forward.val.jsonl"
     assert len(file.read_text().splitlines()) == 1 + 4
     with file.open("a") as cut:
         cut.write('{"job": "0.001, rou')
@@ -82,7 +82,7 @@ def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
     assert len(calls) == len(RATIOS) + 1 - 4
     assert all(json.loads(line) for line in file.read_text().splitlines())
     with pytest.raises(InputError, match="holds a sweep of other files or settings"):
-        sweep(experiment, "bank-size", PAPER, bank="train", rounds=1, folder=folder)
+        sweep(experiment, "bank-size", PAPER, bank="val", rounds=2, folder=folder)
 
 
 def test_sources_have_their_distance(written, arrays):
@@ -125,7 +125,8 @@ def test_two_sources_are_too_few_for_a_figure(written):
     titles, lines = sweep_results.rows("bank-source", points)
     assert titles[:3] == ["bank-source", "method", "R@1"]
     assert [line[:2] for line in lines] == [
-        ["", "none"], ["val", "+IS"], ["val", "+SN"], ["train", "+IS"], ["train", "+SN"],
+        ["", "none"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
+        ["train", "+DBSN"],
     ]  # fmt: skip
 
 
@@ -166,7 +167,7 @@ def test_each_direction_has_files_of_its_own(written, tmp_path):
     experiment, folder = read_experiment(written(dataset='directions = ["t2v", "v2t"]')), tmp_path / "kept"
     for direction in (None, "v2t"):
         sweep(experiment, "strength", PAPER, direction=direction, folder=folder)
-    assert sorted(path.name for path in folder.iterdir()) == ["strength.jsonl", "strength.v2t.jsonl"]
+    assert sorted(path.name for path in folder.iterdir()) == ["strength.t2v.jsonl", "strength.v2t.jsonl"]
 
 
 def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
@@ -203,18 +204,18 @@ def test_points_of_another_part_modality_or_file_are_not_taken(written, arrays, 
 def test_a_sweep_that_was_cut_in_its_first_line_begins_anew(written, tmp_path, left):
     experiment, folder = read_experiment(written()), tmp_path / "kept"
     folder.mkdir()
-    (folder / "strength.jsonl").write_text(left)
+    (folder / "strength.forward.jsonl").write_text(left)
     assert sweep(experiment, "strength", PAPER, folder=folder) == sweep(experiment, "strength", PAPER)
 
 
 def test_a_damaged_line_is_said(written, tmp_path):
     experiment, folder = read_experiment(written()), tmp_path / "kept"
     sweep(experiment, "strength", PAPER, folder=folder)
-    file = folder / "strength.jsonl"
+    file = folder / "strength.forward.jsonl"
     whole = file.read_text().splitlines(keepends=True)
     for wrong in ("###\n", "[]\n", '{"job": "x", "points": [{}]}\n'):
         file.write_text("".join([whole[0], wrong, *whole[2:]]))
-        with pytest.raises(InputError, match=r"strength\.jsonl is damaged.*; remove it to begin the sweep again"):
+        with pytest.raises(InputError, match=r"strength\.forward\.jsonl is damaged.*; remove it to begin the sweep"):
             sweep(experiment, "strength", PAPER, folder=folder)
 
 

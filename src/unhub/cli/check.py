@@ -63,6 +63,12 @@ def command(
     if experiment is not None:
         from unhub.cli.check_experiment import check
 
+        beside = options.given(context, FILES)
+        if beside:
+            raise InputError(
+                f"check looks at an experiment file or at files by option, not at both; leave out {experiment} or "
+                f"--{next(iter(beside)).replace('_', '-')}."
+            )
         check(experiment, json=json)
         return
     from unhub.cli.inspection import inspect

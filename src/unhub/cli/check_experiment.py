@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -73,7 +75,40 @@ def _looked_at(experiment: Experiment) -> tuple[dict[str, list[int]], list[str]]
             relevance_of(experiment)
         except UnhubError as error:
             problems.append(str(error))
-    return shapes, problems
+    return shapes, problems or _unusable(experiment)
+
+
+def _unusable(experiment: Experiment) -> list[str]:
+    """What would be refused when it is run: settings, values, and test queries that are in a bank."""
+    from unhub.experiments import preset
+    from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
+    from unhub.experiments.sources import refuse_logits, refuse_unusable
+    from unhub.metrics.ties import tie_policy
+
+    run = Run(experiment, preset("paper"))
+
+    def settings() -> None:
+        tie_policy(experiment.settings.get("ties", "average"))
+        for name in (*ONE_BANK, *TWO_BANKS):
+            run.methods((name,), "forward", banked=True)
+        assert run.metrics
+
+    def usable(bank: str | None) -> None:
+        for way in run.ways(bank).values():
+            refuse_unusable(experiment, bank, way)
+
+    test: list[Callable[[], None]] = [settings, partial(usable, None), partial(refuse_logits, experiment)]
+    problems = [said for look in test if (said := _said(look)) is not None][:1]  # the first explains the others
+    return problems or [said for bank in experiment.banks if (said := _said(partial(usable, bank))) is not None]
+
+
+def _said(look: Callable[[], None]) -> str | None:
+    """What is refused, if anything is."""
+    try:
+        look()
+    except UnhubError as error:
+        return str(error)
+    return None
 
 
 def _disagreements(experiment: Experiment, shapes: dict[str, list[int]]) -> list[str]:

@@ -86,6 +86,8 @@ def command(
         return
     if compare not in (None, "paper"):
         raise InputError(f"--compare is {compare!r}; the only values to compare with are the paper's: --compare paper.")
+    if every and table:
+        raise InputError("--all and --table exclude each other; leave one of them out.")
     if figure and output is None:
         raise InputError("--figure needs a folder to draw into; add -o FOLDER.")
     from unhub.core.parameters import seed_number
@@ -142,17 +144,21 @@ def _show(table: ResultTable, found: list[Compared]) -> None:
     from unhub.experiments.result import SPARSITY
     from unhub.report.result_tables import NAMES, number, shown
 
-    lines = [f"beside the paper: {table.dataset}, {table.model}" + ("" if found else ": it prints no such values")]
+    told = f"beside the paper: {table.dataset}, {table.model}"
+    if not found:
+        console.say(f"{told}: it prints no such values")
+        return
+    lines = []
     for each in found:
-        name = shown(table.name, each.metric)
-        where = f"{NAMES.get(each.method, each.method):10} {each.bank:14} {each.direction:4} {name:8}"
-        share = name == SPARSITY  # a share of one in the paper
-        ours = f"{each.ours:.3f}" if share else number(each.metric, each.ours)
-        told = f"({DOUBTED[each.theirs.flag]})" if each.theirs.flag in DOUBTED else ""
-        if each.difference is not None:
-            told = f"{each.difference:+.3f}" if share else f"{each.difference:+.1f}"
-        lines.append(f"{where}{ours:>7} {each.theirs.value:>7g}  {told}")
-    console.say("\n".join(lines))
+        off = each.difference
+        lines.append([
+            NAMES.get(each.method, each.method), each.bank, each.direction, shown(table.name, each.metric),
+            number(each.metric, each.ours), number(each.metric, each.theirs.value),
+            DOUBTED.get(each.theirs.flag, "") if off is None else f"{off:+.{3 if each.metric == SPARSITY else 1}f}",
+        ])  # fmt: skip
+    console.say(told)
+    titles = ["method", "bank", "direction", "metric", "ours", "paper", "difference"]
+    console.table(titles, lines, left=(0, 1, 2, 3, 6))
 
 
 def _plain(each: Reproduced) -> dict[str, Any]:

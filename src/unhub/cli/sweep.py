@@ -11,6 +11,7 @@ from unhub.cli import console, options
 from unhub.cli.progress import working
 
 SCHEMA_VERSION = 1
+TRANSDUCTIVE = "the test queries as the bank: transductive"
 
 
 def command(
@@ -53,7 +54,7 @@ def command(
     Examples:
       unhub sweep experiment.toml --over tau --relative
       unhub sweep experiment.toml --over bank-size --bank val --rounds 2 -o sweeps
-      unhub sweep experiment.toml --over iterations --direction v2t
+      unhub sweep experiment.toml --over iterations --direction reverse
     """
     from dataclasses import asdict
 
@@ -73,7 +74,7 @@ def command(
             experiment, over, chosen, bank=bank, direction=direction, rounds=count("rounds", rounds),
             seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
-    stem = sweep_stem(experiment, over, direction)
+    stem = sweep_stem(experiment, over, direction, bank)
     if folder is not None:
         with replace_file(folder / f"{stem}.csv") as temporary:
             Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
@@ -90,6 +91,8 @@ def command(
             {"schema_version": SCHEMA_VERSION, "over": over, "protocol": protocol, "direction": way, "points": told}
         )
         return
+    learnt = "every bank" if over == "bank-source" else f"the bank {bank}" if bank else TRANSDUCTIVE
+    console.say(f"{experiment.name}, {experiment.model}, {direction or experiment.directions[0]}, {learnt}")
     titles, lines = sweep_results.rows(over, points)
     console.table(titles, lines, left=(1,))
     if folder is not None:

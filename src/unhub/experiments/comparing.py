@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unhub.experiments.reference import DOUBTED, Printed, printed
-from unhub.experiments.result import QUERY_AWARE, SPARSITY, ResultTable
+from unhub.experiments.result import QUERY_AWARE, ResultTable
 from unhub.foundation.errors import InputError
 
 ONE_WAY = {"classification": "cls", "self-retrieval": "i2i"}
@@ -55,20 +55,20 @@ def compare(table: ResultTable, numbers: Sequence[str]) -> list[Compared]:
     for row in table.rows:
         for direction, values in row.values.items():
             for metric, value in values.items():
-                way, name, unit = _printed_as(table, direction, metric)
+                way, name = _printed_as(table, direction, metric)
                 key = ("" if row.method == "none" else row.bank, row.label, way, name)
                 if key in known:
-                    found.append(Compared(row.bank, row.label, direction, metric, value / unit, known[key]))
+                    found.append(Compared(row.bank, row.label, direction, metric, value, known[key]))
     return found
 
 
-def _printed_as(table: ResultTable, direction: str, metric: str) -> tuple[str, str, float]:
-    """What the paper calls a direction and a metric, and what ours is divided by to be in its unit."""
+def _printed_as(table: ResultTable, direction: str, metric: str) -> tuple[str, str]:
+    """What the paper calls a direction and a metric."""
     if table.name in ONE_WAY:
         direction = ONE_WAY[table.name]
     if table.name == "classification":
         metric = metric.replace("R@", "acc@")
-    return direction, metric, 100.0 if metric == SPARSITY else 1.0
+    return direction, metric
 
 
 def _known(dataset: str, model: str, numbers: Sequence[str]) -> dict[tuple[str, str, str, str], Printed]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
-from unhub.experiments.run import ONE_BANK, SKEWNESS, TWO_BANKS, Run
+from unhub.experiments.run import ONE_BANK, RANK, SKEWNESS, TWO_BANKS, Run
 from unhub.experiments.sources import evaluated, matrix_of, scores_of
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, NoCorrection, SparseK, settings
@@ -48,11 +48,10 @@ def skewness(run: Run) -> ResultTable:
 def variants(run: Run) -> ResultTable:
     """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
     its, metrics = run.experiment, run.metrics
+    ranked = tuple(dict.fromkeys((*metrics, RANK)))
     queries, gallery = scores_of(its).shape
     chosen = run.methods(("none", "is", "sn"), "forward", banked=False)
-    done = evaluated(
-        its, run.preset, chosen, direction="forward", metrics=metrics, ties=OF_PLANS, progress=run.progress
-    )
+    done = evaluated(its, run.preset, chosen, direction="forward", metrics=ranked, ties=OF_PLANS, progress=run.progress)
     zeros = dict.fromkeys(done.rows, 0.0)
     ties = its.settings.get("ties", OF_PLANS)
     said = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
@@ -72,8 +71,8 @@ def variants(run: Run) -> ResultTable:
                 run.progress(f"plan {each.name}", at, len(plans))
             plan = normalize(each, scores=matrix)
             label = f"{each.name}(k={each.k})" if isinstance(each, SparseK) else each.name
-            done = _with_row(done, run, label, each, plan, metrics)
-            zeros[label] = 100 * sparsity(plan)
+            done = _with_row(done, run, label, each, plan, ranked)
+            zeros[label] = sparsity(plan)
     way = its.directions[0]
     made = block(QUERY_AWARE, {way: done})
     rows = tuple(

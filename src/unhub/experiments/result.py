@@ -103,7 +103,7 @@ def block(bank: str, evaluations: Mapping[str, Evaluation], *, names: Mapping[st
                 values={direction: dict(each.values) for direction, each in mine.items()},
                 intervals={direction: dict(each.intervals) for direction, each in mine.items()},
                 standing={direction: standing[direction][label] for direction in mine},
-                transductive=row.transductive,
+                transductive=any(each.transductive for each in mine.values()),
                 settings={direction: dict(each.settings) for direction, each in mine.items()},
             )
         )

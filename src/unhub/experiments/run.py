@@ -12,7 +12,8 @@ from unhub.api.progress import Progress
 from unhub.experiments.experiment import Experiment
 from unhub.experiments.presets import Preset
 from unhub.experiments.sources import evaluated
-from unhub.foundation.errors import UnhubWarning
+from unhub.experiments.wording import in_file
+from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.methods import Method
 from unhub.metrics import metric
 
@@ -27,6 +28,8 @@ OF_SETS = {
 }
 """metrics that sets are usually reported with, by their names without signs and capitals"""
 SKEWNESS = ("skew@1", "skew@5", "skew@10", "R@1")
+RANK = "MnR"
+"""whose value for a query is its rank; always computed, since queries are compared by it"""
 ONE_BANK = ("is", "dis", "sn")
 TWO_BANKS = ("dualis", "dualdis", "dbsn")
 
@@ -56,7 +59,12 @@ class Run:
     def methods(self, names: tuple[str, ...], direction: str, *, banked: bool) -> list[Method]:
         """These methods, as the preset and the file have them."""
         its = self.experiment
-        return [self.preset.method(name, its.modality, direction, banked=banked, given=its.settings) for name in names]
+        try:
+            return [
+                self.preset.method(each, its.modality, direction, banked=banked, given=its.settings) for each in names
+            ]
+        except InputError as error:
+            raise InputError(f"{its.path}: {in_file(str(error))}") from error
 
     def ways(self, bank: str | None = None) -> dict[str, str]:
         """The directions that a bank serves, by the file's names; back only by embeddings, its targets the queries."""
@@ -70,7 +78,10 @@ class Run:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 made = self._evaluated(way, bank)
-            self._made[bank, way] = made, [str(each.message) for each in caught if each.category is UnhubWarning]
+            self._made[bank, way] = (
+                made,
+                [in_file(str(each.message)) for each in caught if each.category is UnhubWarning],
+            )
         made, said = self._made[bank, way]
         for sentence in said:  # whoever asks hears them
             warnings.warn(sentence, UnhubWarning, stacklevel=2)
@@ -84,7 +95,7 @@ class Run:
             self.preset,
             self.methods(names, way, banked=bank is not None),
             direction=way,
-            metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS))),
+            metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK))),
             bank=bank,
             progress=self.progress,
         )
@@ -102,8 +113,14 @@ def _only(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, 
     def asked(values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in metrics if name in values}
 
+    rank = {RANK} - set(metrics)  # stays for who compares queries
     rows = {
-        label: replace(row, values=asked(row.values), intervals=asked(row.intervals), per_query=asked(row.per_query))
+        label: replace(
+            row,
+            values=asked(row.values),
+            intervals=asked(row.intervals),
+            per_query=asked(row.per_query) | {name: row.per_query[name] for name in rank},
+        )
         for label, row in evaluation.rows.items()
         if row.method in methods
     }

@@ -7,6 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from unhub.experiments.presets import Preset
 from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run
 from unhub.experiments.sources import refuse_logits
+from unhub.experiments.wording import in_file
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.version import VERSION
 
@@ -86,8 +88,8 @@ def named(name: str) -> Table:
             return each
     near = difflib.get_close_matches(name, TABLES, 1)
     known = "; ".join(f"{each.name} ({', '.join(each.numbers)})" for each in TABLES.values())
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise InputError(f"there is no table {name!r}; {hint}There are {known}.")
+    hint = f"did you mean {near[0]}? There" if near else "there"
+    raise InputError(f"there is no table {name!r}; {hint} are {known}.")
 
 
 def possible(experiment: Experiment) -> dict[str, str | None]:
@@ -120,7 +122,7 @@ def _made(table: Table, run: Run, facts: dict[str, Any]) -> ResultTable:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnhubWarning)
         made = table.make(run)
-    said = dict.fromkeys(str(each.message) for each in caught if issubclass(each.category, UnhubWarning))
+    said = dict.fromkeys(in_file(str(each.message)) for each in caught if issubclass(each.category, UnhubWarning))
     for each in caught:
         if not issubclass(each.category, UnhubWarning):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
@@ -150,8 +152,16 @@ def hashes(experiment: Experiment) -> dict[str, str]:
 
 def _hash(path: Path) -> str:
     """The SHA-256 of a file; of a folder, such as a zarr array, that of its files and their names, in order."""
+    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    states = tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    return _digest(path, states)
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
+    """Read once for all tables, as long as size and time of the files stay."""
     made = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
+    for file in (Path(name) for name, *_ in states):
         if file != path:
             made.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
         with file.open("rb") as read:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,12 @@ from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
 from unhub.api.sources import Reader
 from unhub.api.temperature import COSINE_LIMIT
+from unhub.api.trial import Terms, open_side
 from unhub.banks import Bank, spread
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import CHOICES, Experiment
 from unhub.experiments.presets import Preset
+from unhub.experiments.wording import in_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.io import open_rows, read_ids, read_relevance, relevance_from_labels
@@ -47,17 +50,47 @@ def evaluated(
     given = {name: value for name, value in experiment.settings.items() if name in CHOICES}
     if arrays is not None and bank is None:
         given["allow_overlap"] = True  # a part of the test queries is their bank
-    return evaluate(
-        **_test(experiment, plan),
-        **(arrays if arrays is not None else {} if bank is None else _bank(experiment, bank)),
-        methods=methods,
-        metrics=metrics,
-        direction=direction,  # type: ignore[arg-type]
-        ties=experiment.settings.get("ties", ties or preset.ties),
-        ignore_self=experiment.task == "self-retrieval",
-        progress=progress,
-        **given,
-    )
+    with _told(experiment, bank, direction):
+        return evaluate(
+            **_test(experiment, plan),
+            **(arrays if arrays is not None else {} if bank is None else _bank(experiment, bank)),
+            methods=methods,
+            metrics=metrics,
+            direction=direction,  # type: ignore[arg-type]
+            ties=experiment.settings.get("ties", ties or preset.ties),
+            ignore_self=experiment.task == "self-retrieval",
+            progress=progress,
+            **given,
+        )
+
+
+def refuse_unusable(experiment: Experiment, bank: str | None, direction: str) -> None:
+    """An error where ``evaluated`` would refuse what is in the files; nothing is evaluated."""
+    said = experiment.settings
+    names = ("query_bank", "target_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores")
+    arrays = _test(experiment, None) | ({} if bank is None else _bank(experiment, bank))
+    reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), said.get("memory"), tensors=False)
+    with _told(experiment, bank, direction):
+        open_side(
+            reader,
+            vectors={name: arrays.get(name) for name in ("queries", "targets", *names[:2])},
+            matrices={name: arrays.get(name) for name in ("scores", *names[2:])},
+            relevant=arrays["relevant"],
+            ids=(arrays.get("query_ids"), arrays.get("target_ids")),
+            terms=Terms(bool(said.get("allow_overlap", False)), ignore_self=experiment.task == "self-retrieval"),
+        ).trial(reverse=direction == "reverse")
+
+
+@contextmanager
+def _told(experiment: Experiment, bank: str | None, direction: str) -> Iterator[None]:
+    """Errors in the words of the file, with the bank and the direction that they came up in."""
+    try:
+        yield
+    except InputError as error:
+        its = experiment.directions
+        way = its[-1] if direction == "reverse" else its[0]
+        where = "" if bank is None else f"the bank {bank}, {way}: "
+        raise InputError(f"{experiment.path}: {where}{in_file(str(error), bank)}") from error
 
 
 def matrix_of(experiment: Experiment) -> FloatArray:
@@ -71,10 +104,14 @@ def score_spread(experiment: Experiment) -> float:
 
 
 def refuse_logits(experiment: Experiment) -> None:
-    """An error where scores are no cosines and the file gives no temperature: those of a protocol are for cosines."""
+    """An error where scores are no cosines and the file gives no temperature, or where all are the same."""
+    seen = spread(scores_of(experiment))
+    if seen.low == seen.high:
+        raise InputError(
+            f"{experiment.path}: every test score is {seen.low:.3g}, which ranks nothing; check the files."
+        )
     if "tau" in experiment.settings:
         return
-    seen = spread(scores_of(experiment))
     if seen.largest > COSINE_LIMIT:
         raise InputError(
             f"{experiment.path}: the test scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not "

@@ -1,8 +1,8 @@
 """How a row stands among the others of its block: which it beats beyond chance, and query by query against the first.
 
 Exact McNemar on R@1 between every two rows, adjusted after Holm over all pairs; wins, ties and losses against the
-first row (nothing corrected) by the rank of the best right target, or by R@1 where no rank was asked for; what R@1
-gains on the first row, with a paired bootstrap interval, clustered by target.
+first row (nothing corrected) by the rank of the best right target; what R@1 gains on the first row, with a paired
+bootstrap interval, clustered by target.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 ROUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
 RATIOS = tuple(2.0**-each for each in range(3, 11))
 TO_TARGETS, TO_QUERIES = "EMD to targets", "EMD to test queries"
+BANK_QUERIES = "queries in the bank"
 
 Job = tuple[str, Callable[[], list[Point]]]
 
@@ -141,6 +142,7 @@ def bank_size(asked: Asked) -> Iterator[Job]:
         drawn = arrays.get("target_bank" if asked.reverse else "query_bank")
         chosen = asked.methods("is", "sn", "dbsn")
         more = {} if drawn is None else _distances(asked, drawn)
+        more |= {BANK_QUERIES: float(len(others) if asked.reverse and others is not None else len(rows))}
         return asked.points(ratio, chosen, round=turn, arrays=arrays, more=more)
 
     for turn in range(asked.rounds):
@@ -156,7 +158,8 @@ def bank_source(asked: Asked) -> Iterator[Job]:
     def job(name: str) -> list[Point]:
         part = "targets" if asked.reverse else "queries"
         far = _distances(asked, rows_of(its.banks[name][part], f"banks.{name}.{part}"))
-        chosen = asked.run.methods(("is", "sn"), asked.way, banked=True)
+        names = ("is", "sn", *(("dbsn",) if its.has_targets(name) else ()))
+        chosen = asked.run.methods(names, asked.way, banked=True)
         return asked.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
 
     for name in _sources(asked.run, asked.way):
@@ -199,7 +202,7 @@ def sweep(
         refuse_logits(experiment)
     about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
     about |= {"direction": way, "unhub": VERSION, **contents(experiment)}
-    stem = sweep_stem(experiment, over, direction)
+    stem = sweep_stem(experiment, over, direction, bank)
     kept = KeptPoints(None if folder is None else folder / f"{stem}.jsonl", about, anew=anew)
     jobs = list(SWEEPS[over](Asked(run, bank, rounds, seed, relative, way)))
     for done, (name, make) in enumerate(jobs):
@@ -210,9 +213,13 @@ def sweep(
     return [point for name, _ in jobs for point in kept.jobs[name]]
 
 
-def sweep_stem(experiment: Experiment, over: str, direction: str | None) -> str:
-    """What the files of a sweep are called: by what it goes over, and by the direction if that is the second."""
-    return over if direction in (None, experiment.directions[0]) else f"{over}.{slug(direction)}"
+def sweep_stem(experiment: Experiment, over: str, direction: str | None, bank: str | None) -> str:
+    """What the files of a sweep are called: by what it goes over, the direction, and the bank if it has one.
+
+    A sweep over sources has all banks.
+    """
+    parts = (direction or experiment.directions[0], *((bank,) if bank and over != "bank-source" else ()))
+    return ".".join((over, *map(slug, parts)))
 
 
 def sweep_ways(run: Run, over: str, bank: str | None) -> dict[str, str]:
@@ -250,8 +257,8 @@ def _way(run: Run, over: str, bank: str | None, direction: str | None) -> str:
 def _refuse(experiment: Experiment, over: str, bank: str | None) -> None:
     if over not in SWEEPS:
         near = difflib.get_close_matches(over, SWEEPS, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise InputError(f"there is no sweep over {over!r}; {hint}There are {', '.join(SWEEPS)}.")
+        hint = f"did you mean {near[0]}? There" if near else "there"
+        raise InputError(f"there is no sweep over {over!r}; {hint} are {', '.join(SWEEPS)}.")
     if bank is not None and bank not in experiment.banks:
         known = ", ".join(experiment.banks) or "none"
         raise InputError(f"{experiment.path}: there is no bank {bank!r}; it has {known}.")

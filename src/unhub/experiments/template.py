@@ -38,5 +38,7 @@ targets = "test_video.npy"       # embeddings (target, dim)
 # [settings]
 # normalize = true               # scale embeddings to unit length
 # tau = 0.01                     # for every method that has one, instead of the protocol's; "auto" follows the scores
+# iterations = 10                # rounds of SN and DBSN, instead of the protocol's
+# ties = "optimistic"            # equal scores count for the query; or average, pessimistic, index
 # allow_overlap = true           # test queries may be in a bank (the same caption twice, say)
 """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.experiments import PRESETS, Experiment, sweep
 from unhub.experiments.result import better
 from unhub.experiments.run import Run
@@ -20,14 +21,18 @@ from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_names import slug
 from unhub.io import open_rows
+from unhub.metrics import metric
 from unhub.report import figures, sweep_results
-from unhub.report.result_tables import NAMES
+from unhub.report.result_tables import BADGE, NAMES
+from unhub.report.result_tables import shown as shown_as
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 K = 10
 """the depth at which a target counts as retrieved"""
+FEW = 5
+"""times the depth: with fewer targets it would be a large part of them"""
 CROWD = 800
 """points of each kind on a map"""
 ROWS = 200
@@ -69,8 +74,8 @@ def named(name: str) -> ExperimentFigure:
     """The figure of that name."""
     if name not in FIGURES:
         near = difflib.get_close_matches(name, FIGURES, 1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise InputError(f"there is no figure {name!r}; {hint}There are {', '.join(FIGURES)}.")
+        hint = f"did you mean {near[0]}? There" if near else "there"
+        raise InputError(f"there is no figure {name!r}; {hint} are {', '.join(FIGURES)}.")
     return FIGURES[name]
 
 
@@ -103,14 +108,18 @@ def radar(runs: Sequence[Run], bank: str | None = None) -> Figure:
     if len(spokes) < figures.FEWEST_AXES:
         spokes = [(run, title, way, name) for run, title, way, _ in spokes for name in run.metrics if better(name)]
     many = len({id(run) for run, *_ in spokes}) > 1
-    axes = [
-        figures.RadarAxis(f"{run.experiment.name} {title}" if many else f"{title} {name}", better(name) > 0)
-        for run, title, _, name in spokes
-    ]
+    names = [run.experiment.name for run in runs]
+    twice = {name for name in names if names.count(name) > 1}
+    axes = []
+    for run, title, _, name in spokes:
+        its = run.experiment
+        who = f"{its.name}, {its.model}" if its.name in twice else its.name
+        label = f"{who} {title}" if many else f"{title} {shown_as(its.task, name)}"
+        axes.append(figures.RadarAxis(label, better(name) > 0, 100.0 if metric(name).percent else None))
     evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
     labels = dict.fromkeys(label for each in evaluations for label in each.rows)
     series = {
-        NAMES.get(label, label).lstrip("+"): [
+        _series(label, evaluations): [
             each[label][name] if label in each.rows else np.nan
             for each, (*_, name) in zip(evaluations, spokes, strict=True)
         ]
@@ -119,17 +128,25 @@ def radar(runs: Sequence[Run], bank: str | None = None) -> Figure:
     return figures.radar(axes, series)
 
 
+def _series(label: str, evaluations: Sequence[Evaluation]) -> str:
+    """What a method is called in a legend: with a badge where the test queries are its bank."""
+    rows = [each[label] for each in evaluations if label in each.rows]
+    return _badged(NAMES.get(label, label).lstrip("+"), any(row.transductive for row in rows))
+
+
 def _radar(shown: Shown) -> Drawn:
-    yield "radar", radar([shown.run], shown.bank)
+    yield _stem("radar", shown), radar([shown.run], shown.bank)
 
 
 def _similarity(shown: Shown) -> Drawn:
     for at, view in enumerate(shown.views()):
         before = some_scores(shown.run.experiment, ROWS, reverse=at == 1)
         added = np.zeros(before.shape[1], before.dtype) if view.after.bias is None else view.after.bias
-        counts, fewer = (view.counts(row, K) for row in (view.before, view.after))
-        names = ("no correction", _name(view.after.method))
-        yield _stem("similarity", view), figures.similarity(before, before + added, counts, fewer, names, k=K)
+        k = _depth(view)
+        counts, fewer = (view.counts(row, k) for row in (view.before, view.after))
+        names = ("no correction", _name(view.after))
+        drawn = figures.similarity(before, before + added, counts, fewer, names, k=k)
+        yield _stem("similarity", shown, view), drawn
 
 
 def _swept(over: str) -> Callable[[Shown], Drawn]:
@@ -141,7 +158,7 @@ def _swept(over: str) -> Callable[[Shown], Drawn]:
                 its, over, run.preset, bank=bank, direction=direction, rounds=shown.rounds, seed=shown.seed,
                 relative="tau" in its.settings, folder=shown.folder, anew=True, progress=run.progress,
             )  # fmt: skip
-            stem = sweep_stem(its, over, direction)
+            stem = sweep_stem(its, over, direction, bank)
             with replace_file(shown.folder / f"{stem}.csv") as temporary:
                 Path(temporary).write_text(sweep_results.csv_lines(over, points), encoding="utf-8")
             drawn = sweep_results.figure(over, points)
@@ -157,9 +174,10 @@ def _hub_map(shown: Shown) -> Drawn:
     bank = shown.bank or next(iter(its.banks), None)
     sources = {"query": its.test.get("queries"), "target": its.test["targets"]}
     if bank is not None:
-        sources["bank query"] = its.banks[bank].get("queries")
+        sources[f"query of {bank}"] = its.banks[bank].get("queries")
     (view, *_) = shown.views()
-    counts = view.counts(view.before, K)
+    k = _depth(view)
+    counts = view.counts(view.before, k)
     places, kinds, often, names = [], [], [], []
     for kind, source in sources.items():
         if source is None:
@@ -170,16 +188,17 @@ def _hub_map(shown: Shown) -> Drawn:
         places.append(rows[chosen])
         kinds += [kind] * len(chosen)
         often.append(counts[chosen] if kind == "target" else np.zeros(len(chosen)))
-        names += [view.targets.names[each] if kind == "target" else "" for each in chosen]
+        names += [_last(view.targets.names[each]) if kind == "target" else "" for each in chosen]
     points = figures.project(np.concatenate(places), seed=shown.seed)
-    yield "hub-map", figures.hub_map(points, kinds, np.concatenate(often), names=names)
+    said = f"in brackets: queries with it among their {k} best" if k > 1 else "in brackets: queries it is first for"
+    yield _stem("hub-map", shown), figures.hub_map(points, kinds, np.concatenate(often), names=names, note=said)
 
 
 def _top5(shown: Shown) -> Drawn:
     rng = np.random.default_rng(shown.seed)
     for view in shown.views():
         items = [_comparison(view, query) for query in _telling(view, rng)]
-        yield _stem("top5", view), figures.top5(items)
+        yield _stem("top5", shown, view), figures.top5(items)
 
 
 def _hub_queries(shown: Shown) -> Drawn:
@@ -191,7 +210,7 @@ def _hub_queries(shown: Shown) -> Drawn:
             for row in np.flatnonzero(first == hub).tolist()
         ]
         item = figures.Item(view.targets.names[hub], right=False, image=view.targets.pictures[hub])
-        yield _stem("hub-queries", view), figures.hub_queries(item, queries)
+        yield _stem("hub-queries", shown, view), figures.hub_queries(item, queries)
 
 
 def _comparison(view: View, query: int) -> figures.Comparison:
@@ -200,7 +219,7 @@ def _comparison(view: View, query: int) -> figures.Comparison:
     for row in (view.before, view.after):
         best = [each for each in row.top[query, :5].tolist() if each >= 0]
         right = view.right(query, best)
-        results["no correction" if row is view.before else _name(row.method)] = [
+        results["no correction" if row is view.before else _name(row)] = [
             figures.Item(view.targets.names[each], bool(well), view.targets.pictures[each])
             for each, well in zip(best, right, strict=True)
         ]
@@ -230,12 +249,27 @@ def _largest(experiment: Experiment) -> str | None:
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
 
 
-def _name(method: str) -> str:
-    return NAMES.get(method, method).lstrip("+")
+def _name(row: MethodResult) -> str:
+    return _badged(NAMES.get(row.method, row.method).lstrip("+"), row.transductive)
 
 
-def _stem(name: str, view: View) -> str:
-    return f"{name}.{slug(view.title)}"
+def _badged(name: str, transductive: bool) -> str:
+    return f"{name} ({BADGE})" if transductive else name
+
+
+def _depth(view: View) -> int:
+    """The depth at which a target counts as retrieved: of few targets nearly all are among the ten best."""
+    return K if view.relevance.gallery >= FEW * K else 1
+
+
+def _last(name: str) -> str:
+    """The last part of a path; of a sentence, all of it."""
+    return name.rpartition("/")[2] if "/" in name and " " not in name else name
+
+
+def _stem(name: str, shown: Shown, view: View | None = None) -> str:
+    parts = ([] if view is None else [view.title]) + ([] if shown.bank is None else [shown.bank])
+    return ".".join((name, *map(slug, parts)))
 
 
 def _needs_axes(experiment: Experiment) -> str | None:
@@ -257,7 +291,10 @@ def _needs_parts(experiment: Experiment) -> str | None:
 def _needs_sources(experiment: Experiment) -> str | None:
     if experiment.vectors and len(experiment.banks) >= SOURCES:
         return None
-    return f"it needs embeddings and {SOURCES} banks; name them in sections such as [banks.val] and [banks.train]"
+    return (
+        f"it needs embeddings and {SOURCES} banks, and the file has {len(experiment.banks)}; name others in sections "
+        f"such as [banks.other]"
+    )
 
 
 FIGURES = {

@@ -68,7 +68,7 @@ def marked(tables: Sequence[ResultTable]) -> Mark:
 
 
 def _number(name: str, value: float) -> str:
-    """As in the other forms, but a share of zeros as a fraction."""
+    """As in the other forms, but a share of zeros with as many digits as the paper gives it."""
     if name != SPARSITY:
         return number(name, value).replace("-", "$-$")
-    return f"{value / 100:.5f}" if value else "0"
+    return f"{value:.5f}" if value else "0"

@@ -11,7 +11,7 @@ from unhub.foundation.errors import InputError
 from unhub.report.latex_cells import DAGGER, plain_name
 from unhub.report.latex_grid import Grid
 from unhub.report.latex_layouts import by_dataset, methods_across, one_way, sections, side_by_side, ways
-from unhub.report.result_tables import shown, title
+from unhub.report.result_tables import shared, shown, title
 
 Layout = Callable[[Sequence[ResultTable]], Grid]
 LAYOUTS: Mapping[str, Layout] = {
@@ -115,7 +115,8 @@ def _notes(tables: Sequence[ResultTable]) -> Iterator[str]:
     elif any("R@1" in table.metrics for table in tables):
         yield f"No row beats another of the same {among} at {test}."
     if any(row.transductive for row in rows):
-        yield rf"{DAGGER}Transductive: the test queries are in the bank; no deployed system has them in advance."
+        who = "; ".join(dict.fromkeys(shared(table) for table in tables if any(row.transductive for row in table.rows)))
+        yield rf"{DAGGER}Transductive: {escape(who)} in the bank; no deployed system has them in advance."
     done = (each for table in tables for block in table.blocks for each in block.evaluations.values())
     yield f"Ties: {_listed(str(each.settings['ties']) for each in done)}{LEFT_OUT if kind == 'variants' else ''}."
     yield f"Bold: best of the {'section' if kind in SAME else 'dataset'}."

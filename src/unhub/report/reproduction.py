@@ -72,7 +72,7 @@ def reproduced(
     plans = _planned(files, wanted, preset(protocol), folder, progress, notes)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
-    done = [_made(plan, wanted) for plan in plans]
+    done = [_made(plan, wanted, notes) for plan in plans]
     if folder is not None and len(plans) > 1:
         _together(plans, done, folder, wanted)
     return Reproduction(done, notes)
@@ -88,10 +88,11 @@ def _planned(
     plans = []
     for file in files:
         experiment = read_experiment(file)
+        about = f"{experiment.name}, {experiment.model}: " if len(files) > 1 else ""
         lacking = possible(experiment)
         can = [name for name, why in lacking.items() if why is None]
         if wanted.every and not wanted.tables and lacking["banks"] and experiment.task != "self-retrieval":
-            notes.append(f"no table banks: {lacking['banks']}")
+            notes.append(f"{about}no table banks: {lacking['banks']}")
         tables = wanted.tables or tuple(can if wanted.every else () if wanted.figures else can[:1])
         if not tables and not wanted.figures:
             raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {file}.")
@@ -102,7 +103,7 @@ def _planned(
             raise InputError(f"{experiment.path}: there is no bank {wanted.bank!r}; it has {known}.")
         figures = wanted.figures
         if not figures and wanted.every and folder is not None:
-            figures = _all_figures(experiment, notes)
+            figures = _all_figures(experiment, about, notes)
         experiment_figures.refuse_lacking(experiment, figures)
         plans.append(_Plan(Run(experiment, chosen, progress), tables, figures, folder))
     if len(plans) > 1 and folder is not None:
@@ -114,29 +115,52 @@ def _planned(
     return plans
 
 
-def _all_figures(experiment: Experiment, notes: list[str]) -> tuple[str, ...]:
+def _all_figures(experiment: Experiment, about: str, notes: list[str]) -> tuple[str, ...]:
     if not installed("matplotlib"):
         notes.append("no figures: they need matplotlib; install it with: pip install 'unhub[figures]'")
         return ()
     can = experiment_figures.possible(experiment)
-    notes += [f"no figure {name}: {why}" for name, why in can.items() if why is not None]
+    notes += [f"{about}no figure {name}: {why}" for name, why in can.items() if why is not None]
     return tuple(name for name, why in can.items() if why is None)
 
 
-def _made(plan: _Plan, wanted: Wanted) -> Reproduced:
-    tables = tables_of(plan.run, plan.tables)
-    compared = {each.name: compare(each, named(each.name).numbers) for each in tables} if wanted.compared else {}
-    done = Reproduced(plan.run.experiment, tables, compared)
-    if plan.folder is not None:
-        for table in tables:
+def _made(plan: _Plan, wanted: Wanted, notes: list[str]) -> Reproduced:
+    """Each table is written as soon as it is made; one that is not asked for by name may fail, and that is told."""
+    done = Reproduced(plan.run.experiment, [], {})
+    failed: list[InputError] = []
+    for name in plan.tables:
+        try:
+            (table,) = tables_of(plan.run, [name])
+        except InputError as error:
+            if not wanted.every:
+                raise
+            failed.append(error)
+            notes.append(f"no table {name}: {error}")
+            continue
+        done.tables.append(table)
+        if wanted.compared:
+            done.compared[table.name] = compare(table, named(table.name).numbers)
+        if plan.folder is not None:
             result_files.write(table, plan.run.experiment, plan.folder)
-        shown = Shown(plan.run, plan.folder / "figures", wanted.bank, wanted.seed)
-        with _once(note for table in tables for note in table.notes):
-            for at, name in enumerate(plan.figures):
-                if plan.run.progress is not None:
-                    plan.run.progress(f"figure {name}", at, len(plan.figures))
-                done.figures += experiment_figures.draw(name, shown)
+    if failed and not done.tables:
+        raise failed[0]
+    if plan.folder is not None:
+        done.figures += _drawn(plan, plan.folder / "figures", wanted, notes, done.tables)
     return done
+
+
+def _drawn(plan: _Plan, folder: Path, wanted: Wanted, notes: list[str], tables: list[ResultTable]) -> Iterator[Path]:
+    shown = Shown(plan.run, folder, wanted.bank, wanted.seed)
+    with _once(note for table in tables for note in table.notes):
+        for at, name in enumerate(plan.figures):
+            if plan.run.progress is not None:
+                plan.run.progress(f"figure {name}", at, len(plan.figures))
+            try:
+                yield from experiment_figures.draw(name, shown)
+            except InputError as error:
+                if not wanted.every:
+                    raise
+                notes.append(f"no figure {name}: {error}")
 
 
 @contextmanager

@@ -15,7 +15,9 @@ import numpy as np
 from unhub.api.evaluation import MethodResult
 from unhub.experiments.experiment import Experiment
 from unhub.experiments.result import ResultTable, Row
+from unhub.experiments.run import RANK
 from unhub.experiments.sources import ids_of, relevance_of
+from unhub.experiments.standing import RANKS
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed, require
@@ -163,7 +165,7 @@ def _run(top: Any, queries: list[str], targets: list[str], label: str) -> Iterat
 
 
 def _per_query(table: ResultTable, experiment: Experiment, path: Path) -> Path:
-    """One line for each query, row and direction: every metric that a query has."""
+    """One line for each query, row and direction: its rank, what came first, and every metric that a query has."""
     arrow = require("pyarrow", extra="files")
     parquet = require("pyarrow.parquet", extra="files")
     parts = []
@@ -178,7 +180,9 @@ def _per_query(table: ResultTable, experiment: Experiment, path: Path) -> Path:
                 "method": [label] * len(queries),
                 "first": first,
             }
-            parts.append(arrow.table(columns | {name: np.asarray(each) for name, each in result.per_query.items()}))
+            columns["rank"] = np.asarray(result.per_query[RANK])
+            values = {name: np.asarray(each) for name, each in result.per_query.items() if name not in RANKS}
+            parts.append(arrow.table(columns | values))
     with replace_file(path) as temporary:
         parquet.write_table(arrow.concat_tables(parts), str(temporary))
     return path

@@ -12,6 +12,7 @@ from unhub.experiments.standing import Standing
 from unhub.metrics import metric
 
 BADGE = "transductive"
+TIES = {"optimistic": "equal scores count for the query", "average": "equal scores share their ranks"}
 NAMES = {
     "none": "none", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
     "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
@@ -114,8 +115,9 @@ def shown(table: str, name: str) -> str:
 
 def number(name: str, value: float) -> str:
     """A value with as many digits as the paper gives it."""
-    one = name == SPARSITY or name in ("MdR", "MnR") or metric(name).percent
-    return f"{value:.1f}" if one else f"{value:.2f}"
+    if name == SPARSITY:
+        return f"{value:.3f}"
+    return f"{value:.1f}" if name in ("MdR", "MnR") or metric(name).percent else f"{value:.2f}"
 
 
 def _aligned(line: list[str], widths: list[int]) -> Iterator[str]:
@@ -128,8 +130,10 @@ def notes(table: ResultTable, indent: str) -> list[str]:
     first = shown(table.name, "R@1")
     said = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, 5 %)"]
     if any(row.transductive for row in table.rows):
-        said.append(f"{BADGE}: {_shared(table)} in the bank; no deployed system has them in advance")
-    said.append(f"against none: queries answered better / as well / worse, and what {first} gains (paired, 95 %)")
+        said.append(f"{BADGE}: {shared(table)} in the bank; no deployed system has them in advance")
+    if table.name != "variants":  # which says more about them
+        said.append(f"ties: {ties(table)}")
+    said.append(f"against none: queries ranked better / as well / worse, and what {first} gains (paired, 95 %)")
     for row in table.rows:
         if row.method != "none":
             against = "; ".join(f"{way} {_against(each)}" for way, each in row.standing.items())
@@ -137,7 +141,13 @@ def notes(table: ResultTable, indent: str) -> list[str]:
     return [f"{indent}{note}" for note in (*said, *table.notes)]
 
 
-def _shared(table: ResultTable) -> str:
+def ties(table: ResultTable) -> str:
+    """How equal scores rank in a table."""
+    used = dict.fromkeys(str(each.settings["ties"]) for block in table.blocks for each in block.evaluations.values())
+    return ", ".join(f"{each} ({TIES[each]})" if each in TIES else each for each in used)
+
+
+def shared(table: ResultTable) -> str:
     """How many of the test queries are in the bank: all where they are the bank, otherwise those that were found."""
     found = [
         (block.bank.partition(" & ")[0], way, each.settings["test_queries_in_bank"], each.settings["queries"])

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from unhub.experiments.kept import Point
-from unhub.report.result_tables import NAMES
+from unhub.experiments.result import QUERY_AWARE
+from unhub.experiments.sweeps import BANK_QUERIES
+from unhub.report.result_tables import BADGE, NAMES
 
 FIGURES = ("tau", "bank-size", "bank-source")
 """sweeps that the paper has a figure of"""
@@ -56,15 +58,21 @@ def figure(over: str, points: Sequence[Point]) -> Any:
         at = {name: [_at(found, name, place)[0] for place in places] for name in methods}
         values = {_name(name): np.array([point.values["R@1"] for point in at[name]]) for name in methods}
         intervals = {_name(name): np.array([point.interval for point in at[name]]) for name in methods}
-        return figures.tau_sweep(places, values, intervals, base)
+        note = "best: as seen on the test queries"
+        if any(point.bank == QUERY_AWARE for point in found):
+            note = f"{note}, which are the bank ({BADGE})"
+        return figures.tau_sweep(places, values, intervals, base, note=note)
     if over == "bank-size":
         panels = {name: _panel(found, methods, places, name) for name in figures.PANELS}
         none = next((point.values for point in points if point.method == "none"), {})
         for name, series in panels.items():
             if series and name in none:  # a small bank can be worse than none
                 series["without correction"] = (np.full(len(places), none[name]), np.zeros(len(places)))
-        return figures.bank_size(places, {name: each for name, each in panels.items() if each})
-    chosen = methods[-1]
+        sizes = {round(point.values[BANK_QUERIES] / point.at) for point in found if point.at == places[-1]}
+        shown = {name: each for name, each in panels.items() if each}
+        return figures.bank_size(places, shown, whole=max(sizes, default=None))
+    labels = {point.label for point in found}
+    chosen = [name for name in methods if {point.label for point in found if point.method == name} == labels][-1]
     sources = [(point.label, point.at, point.values["R@1"]) for point in found if point.method == chosen]
     if len(sources) < FEWEST:
         return None

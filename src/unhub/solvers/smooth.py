@@ -38,8 +38,13 @@ def smooth_dual(cost: FloatArray, reg: float, *, most_per_column: int | None = N
 
     dual = _Dual(cost, reg, most_per_column)
     share = 1 / max(cost.shape)
-    limits = {"maxiter": ITERATIONS, "ftol": FLAT, "gtol": MARGINAL * share}
-    found = minimize(dual, np.zeros(sum(cost.shape)), method="L-BFGS-B", jac=True, options=limits)
+    found = minimize(
+        dual,
+        np.zeros(sum(cost.shape)),
+        method="L-BFGS-B",
+        jac=True,
+        options={"maxiter": ITERATIONS, "ftol": FLAT, "gtol": MARGINAL * share},
+    )
     rows, columns, excess = dual.above(found.x)
     plan = np.zeros(cost.shape)
     plan[rows, columns] = np.round(excess / reg / share * STEPS) * share / STEPS

@@ -35,8 +35,8 @@ def smooth_plan(scores: FloatArray, reg: float, *, most_per_column: int | None =
     missed = float(np.abs(plan.sum(axis=1) - a).max() * len(a))
     if missed > MISSED:
         warnings.warn(
-            f"the plan misses the share of a query by up to {missed:.0%}: the solver could not satisfy reg = {reg:g}"
-            f"{'' if most_per_column is None else f' with {most_per_column} per column'}; a larger reg is easier.",
+            f"the plan of {'l2n' if most_per_column is None else f'sparse_k(k={most_per_column})'} misses the share of "
+            f"a query by up to {missed:.0%}: the solver could not satisfy reg = {reg:g}; a larger reg is easier.",
             UnhubWarning,
             stacklevel=2,
         )

@@ -8,8 +8,9 @@ from unhub.api.temperature import COSINE_LIMIT
 
 AUTO = "auto"
 CLIP_SCALE = 100.0
-LEAST, MOST = 5.0, 105.0
-"""the largest of a hundred times some cosines: they are rarely all below .05, and rounding takes them little past 1"""
+LEAST, MOST = 14.5, 105.0
+"""the largest of a hundred times some cosines: they are rarely all below .145, and rounding takes them little past 1;
+below that, a model may have begun with CLIP's first scale, 14.3, and kept it"""
 
 APART = 10.0
 """times by which the largest scores of a bank and of the test set differ at the most, if they are of one scale"""

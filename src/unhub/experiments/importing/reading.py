@@ -132,11 +132,21 @@ def _parts(value: Any, key: str, name: str) -> Iterator[tuple[str, Part]]:
         yield key, _part(value)
     elif is_tensor(value):
         yield key, _part(tensor_array(value, name=name))
-    elif isinstance(value, list) and value and all(isinstance(each, str | int | float) for each in value):
+    elif isinstance(value, list) and (_is_column(value) or _is_matrix(value)):
         yield key, _part(np.asarray(value))
     elif isinstance(value, list | dict):
         for inner, each in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _parts(each, f"{key}.{inner}".lstrip("."), name)
+
+
+def _is_column(value: list[Any]) -> bool:
+    return bool(value) and all(isinstance(each, str | int | float) for each in value)
+
+
+def _is_matrix(value: list[Any]) -> bool:
+    """Whether these are rows of numbers, all of one length."""
+    rows = all(isinstance(row, list) and row and len(row) == len(value[0]) for row in value) if value else False
+    return rows and all(isinstance(each, int | float) for row in value for each in row)
 
 
 def _part(array: AnyArray) -> Part:

@@ -22,6 +22,7 @@ from unhub.experiments.importing.targets import Targets
 from unhub.experiments.importing.vectors import gather_vectors
 from unhub.experiments.importing.writing import FILE, Plan, write_folder
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import IntArray
 from unhub.io import read_ids
 
 DIRECTIONS = {"image": ("t2i", "i2t"), "video": ("t2v", "v2t"), "audio": ("t2a", "a2t")}
@@ -47,6 +48,12 @@ class Imported:
     parts: dict[str, Written]
     """by the place where the experiment file names them"""
     said: tuple[str, ...]
+
+
+CHANCE = 3.0
+"""times the share that chance gives: with no more, scores and answers do not belong together"""
+FEWEST_TO_DOUBT = 20
+"""targets: with fewer, chance gives many"""
 
 
 def import_published(
@@ -78,7 +85,7 @@ def import_published(
         known = answers.target if whole else None
         captions = read_captions(opener, dump.captions, ids=ids, target=known, kept=found.kept, left=target)
     about = {"name": name or place.name, "model": model, "directions": DIRECTIONS.get(modality or "", UNKNOWN)}
-    said = (*found.said, answers.said)
+    said = (*found.said, answers.said, *_doubt(found, dump, target))
     plan = Plan(
         about if modality is None else about | {"modality": modality},
         found.parts, target, found.targets.count, captions, ids, found.settings, said,
@@ -124,6 +131,21 @@ def _answers(opener: Opener, found: Gathered, dump: Dump, ids: Sequence[str] | N
             f"for each."
         )
     return answers
+
+
+def _doubt(found: Gathered, dump: Dump, target: IntArray) -> tuple[str, ...]:
+    """A sentence where scores contradict the order of the rows: no more queries have their target first than chance."""
+    scores = found.parts.get("test.scores")
+    if scores is None or dump.relevant is not None or found.targets.count < FEWEST_TO_DOUBT:
+        return ()
+    hits = sum(int((rows.argmax(axis=1) == target[start : start + len(rows)]).sum()) for start, rows in scores.blocks())
+    share = hits / len(target)
+    if share > CHANCE / found.targets.count:
+        return ()
+    return (
+        f"only {share:.1%} of the queries have this target first, no more than by chance: the order of the rows is "
+        f"probably another one; give relevant (--relevant)",
+    )
 
 
 def _ids(source: str, targets: Targets) -> tuple[str, ...]:

@@ -26,12 +26,12 @@ ROOM = 5
 Curves = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
-def bank_size(ratios: ArrayLike, panels: Mapping[str, Curves]) -> Figure:
+def bank_size(ratios: ArrayLike, panels: Mapping[str, Curves], *, whole: int | None = None) -> Figure:
     """One panel for each of up to four quantities, such as those in ``PANELS``, over a log2 axis that all share.
 
     ratios: (n,), the part of the bank that is used, above zero; panels: title -> method -> mean and spread over the
     draws, (n,) each; the spread is drawn as a band above and below. A method has the same look in all panels. NaN is
-    a gap.
+    a gap. whole: how many queries the whole bank has.
     """
     places = numbers(ratios, "ratios")
     if not (places > 0).all():
@@ -56,7 +56,8 @@ def bank_size(ratios: ArrayLike, panels: Mapping[str, Curves]) -> Figure:
             axes.set_title(fitted(title, PAGE / len(curves) - 0.5, BODY))
             ticks_at(axes, places, share, base=2, room=ROOM)
             axes.locator_params(axis="y", nbins=5, min_n_ticks=3)
-        figure.supxlabel("share of the query bank", size=BODY)
+        queries = "" if whole is None else f" of {whole:,} queries"
+        figure.supxlabel(f"share of the query bank{queries}", size=BODY)
         legend_above(figure, [handles[name] for name in names], names)
         settle(figure)
     return figure

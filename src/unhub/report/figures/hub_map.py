@@ -37,12 +37,14 @@ def hub_map(
     *,
     names: Sequence[str] | None = None,
     hubs: int = 5,
+    note: str = "",
 ) -> Figure:
     """Every kind of point in its colour and marker; the targets that are retrieved most are large and labelled.
 
     points: (n, 2), as `project` gives them; kinds: what each point is, such as "query", "target" or "bank"; counts:
     (n,), how often each is retrieved, 0 or NaN for what is not a target; names: what to write beside a hub, with its
-    count; hubs: how many are labelled, of those that are retrieved at all.
+    count; hubs: how many are labelled, of those that are retrieved at all; note: what stands below, such as what the
+    counts count.
     """
     places = np.asarray(points, dtype=np.float64)
     if places.ndim != 2 or places.shape[1] != 2 or not len(places):
@@ -53,7 +55,7 @@ def hub_map(
         if given is not None and len(given) != len(places):
             raise InputError(f"{what} has {len(given)} entries but there are {len(places)} points; give one for each.")
     often = np.nan_to_num(numbers(counts, "counts", shape=(len(places),)))
-    return _draw(places, list(kinds), often, names, greatest(often, hubs))
+    return _draw(places, list(kinds), often, names, greatest(often, hubs), note)
 
 
 def greatest(counts: NDArray[np.float64], hubs: int) -> NDArray[np.int64]:
@@ -72,6 +74,7 @@ def _draw(
     counts: NDArray[np.float64],
     names: Sequence[str] | None,
     hubs: NDArray[np.int64],
+    note: str,
 ) -> Figure:
     which = list(dict.fromkeys(kinds))
     number = np.array([which.index(kind) for kind in kinds])
@@ -83,6 +86,7 @@ def _draw(
         axes: Any = figure.subplots()
         axes.set(xticks=[], yticks=[])
         axes.margins(0.06)
+        axes.set_xlabel(fitted(note, COLUMN - 0.2, SMALL), size=SMALL)
         axes.spines[:].set(visible=True, color=FAINT)
         handles = []
         for at in range(len(which)):
@@ -99,6 +103,6 @@ def _draw(
         )
         settle(figure)
         label_points(axes, places[hubs], texts, avoid=places[hubs], dot=HALF)
-        for note, _ in zip(axes.texts, hubs, strict=True):
-            note.set_bbox({"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8})
+        for text, _ in zip(axes.texts, hubs, strict=True):
+            text.set_bbox({"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8})
     return figure

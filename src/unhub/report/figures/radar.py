@@ -35,10 +35,11 @@ FEWEST, MOST, NARROW = 3, 16, 8
 
 @dataclass(frozen=True)
 class RadarAxis:
-    """One axis: its name, and whether a larger value is the better one (a skewness, for one, is not)."""
+    """One axis: its name, whether a larger value is better (a skewness, for one, is not), and the most it can be."""
 
     label: str
     larger_is_better: bool = True
+    most: float | None = None
 
 
 def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> Figure:
@@ -75,7 +76,7 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
     _names(sheet, centre, labels)
     shares = np.empty_like(table)
     for at, (axis, column) in enumerate(zip(axes, table.T, strict=True)):
-        low, step = round_scale(column)
+        low, step = round_scale(column, axis.most)
         share = (column - low) / (RINGS * step)
         shares[:, at] = share if axis.larger_is_better else 1 - share
         _ticks(sheet, centre, spokes[at] * radius, low, step, axis.larger_is_better, every=1 if len(axes) <= 6 else 2)
@@ -92,11 +93,11 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
     return figure
 
 
-def round_scale(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Where a scale of four round steps begins so that it holds all values, and its step.
+def round_scale(values: NDArray[np.float64], most: float | None = None) -> tuple[float, float]:
+    """Where a scale of four round steps begins so that it holds all values, and its step; it does not go past ``most``.
 
-    >>> round_scale(np.array([46.0, 53.8]))
-    (46.0, 2.0)
+    >>> round_scale(np.array([46.0, 53.8])), round_scale(np.array([99.2, 100.0]), most=100.0)
+    ((46.0, 2.0), (99.0, 0.25))
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     least = max((high - low) / RINGS, abs(high) * LEAST, 1e-12)
@@ -108,6 +109,8 @@ def round_scale(values: NDArray[np.float64]) -> tuple[float, float]:
         start = float(np.floor(low / step + 1e-9) * step)
         if step >= least and start + RINGS * step >= high - 1e-9 * step:
             break
+    if most is not None and high <= most < start + RINGS * step:
+        start = most - RINGS * float(step)
     return start, float(step)
 
 

@@ -30,11 +30,12 @@ def tau_sweep(
     *,
     metric: str = "R@1",
     larger_is_better: bool = True,
+    note: str = "",
 ) -> Figure:
     """One line for each method over tau on a log scale, its best value ringed and written out.
 
     taus: (n,), above zero, in any order; values: method -> (n,), NaN where there is none; intervals: method -> (n, 2),
-    drawn as a band; baseline: the value without correction, a dashed line.
+    drawn as a band; baseline: the value without correction, a dashed line; note: a line below the axis.
     """
     places = numbers(taus, "taus")
     if not (places > 0).all():
@@ -59,7 +60,7 @@ def tau_sweep(
         if baseline is not None:
             handles.append(axes.axhline(baseline, color=INK, linestyle=(0, (2, 2)), linewidth=0.8, zorder=1))
         ticks_at(axes, places, lambda tau: f"{tau:.3g}", base=10, room=ROOM)
-        axes.set_xlabel("temperature τ")
+        axes.set_xlabel("temperature τ" + (f"\n{fitted(note, COLUMN - 0.5)}" if note else ""))
         axes.set_ylabel(fitted(metric, 1.6))
         axes.margins(y=0.12)
         legend_above(figure, handles, [*_legends(lines, places, larger_is_better), *_without(baseline)])
