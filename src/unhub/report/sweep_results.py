@@ -58,9 +58,9 @@ def figure(over: str, points: Sequence[Point]) -> Any:
         at = {name: [_at(found, name, place)[0] for place in places] for name in methods}
         values = {_name(name): np.array([point.values["R@1"] for point in at[name]]) for name in methods}
         intervals = {_name(name): np.array([point.interval for point in at[name]]) for name in methods}
-        note = "best: as seen on the test queries"
+        note = "best τ as seen on the test queries"
         if any(point.bank == QUERY_AWARE for point in found):
-            note = f"{note}, which are the bank ({BADGE})"
+            note = f"{BADGE}; {note}"
         return figures.tau_sweep(places, values, intervals, base, note=note)
     if over == "bank-size":
         panels = {name: _panel(found, methods, places, name) for name in figures.PANELS}
