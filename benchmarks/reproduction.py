@@ -25,7 +25,7 @@ from unhub.experiments import preset, read_experiment
 from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
 from unhub.experiments.running import TABLES, possible, tables_of
 from unhub.experiments.sources import evaluated
-from unhub.report import experiment_figures, result_files
+from unhub.report import experiment_figures, figure_drawing, result_files
 
 CAPTIONS = 5
 DIM = 512
@@ -85,7 +85,7 @@ def everything(path: Path, folder: Path) -> dict[str, float]:
             (made,) = tables_of(run, [TABLES[name].name])
             result_files.write(made, run.experiment, folder)
             seconds[f"table {name}"] = time.perf_counter() - began
-    shown = experiment_figures.Shown(run, folder / "figures")
+    shown = figure_drawing.Shown(run, folder / "figures")
     for name, lacking in experiment_figures.possible(run.experiment).items():
         if lacking is None:
             began = time.perf_counter()

@@ -15,8 +15,9 @@ from unhub.experiments import preset, read_experiment
 from unhub.experiments.run import Run
 from unhub.experiments.views import some_scores, views
 from unhub.metrics import k_occurrence
-from unhub.report import experiment_figures, figures
-from unhub.report.experiment_figures import FIGURES, Shown
+from unhub.report import experiment_figures, figure_drawing, figures
+from unhub.report.experiment_figures import FIGURES
+from unhub.report.figure_drawing import Shown, radar
 from unhub.report.reproduction import Wanted, reproduced
 
 PAPER = preset("paper")
@@ -131,7 +132,7 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
 
 
 def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
-    monkeypatch.setattr(experiment_figures, "CROWD", 20)
+    monkeypatch.setattr(figure_drawing, "CROWD", 20)
     given = shown()
     experiment_figures.draw("hub-map", given)
     (points, kinds, often), more = caught["hub_map"][0]
@@ -260,7 +261,7 @@ def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
     first = read_experiment(written(dataset='directions = ["t2v"]'))
     other = replace(first, model="another")
     third = replace(first, name="Other")
-    experiment_figures.radar([Run(each, preset("paper")) for each in (first, other, third)])
+    radar([Run(each, preset("paper")) for each in (first, other, third)])
     (axes, series), _ = caught["radar"][0]
     assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
     assert all(axis.most == 100 for axis in axes)

@@ -8,7 +8,7 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.experiments import preset, read_experiment, sweep
-from unhub.experiments.sweeps import RATIOS, RELATIVE, TAUS, TO_QUERIES
+from unhub.experiments.sweep_jobs import RATIOS, RELATIVE, TAUS, TO_QUERIES
 from unhub.metrics import emd
 from unhub.report import sweep_results
 
@@ -76,8 +76,8 @@ def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
     with file.open("a") as cut:
         cut.write('{"job": "0.001, rou')
     calls = []
-    original = unhub.experiments.sweeps.evaluated
-    monkeypatch.setattr(unhub.experiments.sweeps, "evaluated", lambda *a, **k: calls.append(1) or original(*a, **k))
+    original = unhub.experiments.sweep_jobs.evaluated
+    monkeypatch.setattr(unhub.experiments.sweep_jobs, "evaluated", lambda *a, **k: calls.append(1) or original(*a, **k))
     assert sweep(experiment, "bank-size", PAPER, bank="val", rounds=1, folder=folder) == whole
     assert len(calls) == len(RATIOS) + 1 - 4
     assert all(json.loads(line) for line in file.read_text().splitlines())

@@ -4,7 +4,8 @@ from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.presets import PRESETS, Preset, preset
 from unhub.experiments.result import ResultTable
 from unhub.experiments.running import TABLES, possible, reproduce
-from unhub.experiments.sweeps import SWEEPS, sweep
+from unhub.experiments.sweep_jobs import SWEEPS
+from unhub.experiments.sweeps import sweep
 
 __all__ = [
     "PRESETS",

@@ -17,7 +17,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed
 from unhub.report import experiment_figures, result_files
-from unhub.report.experiment_figures import Shown
+from unhub.report.figure_drawing import Shown, radar
 from unhub.report.figures import save
 from unhub.report.latex_tables import latex
 
@@ -183,4 +183,4 @@ def _together(plans: list[_Plan], done: list[Reproduced], folder: Path, wanted: 
         same = [table for each in done for table in each.tables if table.name == name]
         result_files.write_text(folder / f"{name}.tex", latex(same) + "\n")
     if any(RADAR in plan.figures for plan in plans):
-        save(experiment_figures.radar([plan.run for plan in plans], wanted.bank), folder / RADAR)
+        save(radar([plan.run for plan in plans], wanted.bank), folder / RADAR)

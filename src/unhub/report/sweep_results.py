@@ -11,7 +11,7 @@ import numpy as np
 
 from unhub.experiments.kept import Point
 from unhub.experiments.result import QUERY_AWARE
-from unhub.experiments.sweeps import BANK_QUERIES
+from unhub.experiments.sweep_jobs import BANK_QUERIES
 from unhub.report.result_tables import BADGE, NAMES
 
 FIGURES = ("tau", "bank-size", "bank-source")

@@ -97,7 +97,7 @@ def round_scale(values: NDArray[np.float64], most: float | None = None) -> tuple
     """Where a scale of four round steps begins so that it holds all values, and its step; it does not go past ``most``.
 
     >>> round_scale(np.array([46.0, 53.8])), round_scale(np.array([99.2, 100.0]), most=100.0)
-    ((46.0, 2.0), (99.0, 0.25))
+    ((46.0, 2.0), (99.2, 0.2))
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     least = max((high - low) / RINGS, abs(high) * LEAST, 1e-12)
