@@ -151,14 +151,15 @@ def _show(table: ResultTable, found: list[Compared]) -> None:
     lines = []
     for each in found:
         off = each.difference
+        digits = 3 if each.metric == SPARSITY else 1
         lines.append([
             NAMES.get(each.method, each.method), each.bank, each.direction, shown(table.name, each.metric),
             number(each.metric, each.ours), number(each.metric, each.theirs.value),
-            DOUBTED.get(each.theirs.flag, "") if off is None else f"{off:+.{3 if each.metric == SPARSITY else 1}f}",
+            "" if off is None else f"{off:+.{digits}f}", DOUBTED.get(each.theirs.flag, ""),
         ])  # fmt: skip
     console.say(told)
-    titles = ["method", "bank", "direction", "metric", "ours", "paper", "difference"]
-    console.table(titles, lines, left=(0, 1, 2, 3, 6))
+    titles = ["method", "bank", "direction", "metric", "ours", "paper", "difference", ""]
+    console.table(titles, lines, left=(0, 1, 2, 3, 7))
 
 
 def _plain(each: Reproduced) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unhub.experiments.reference import DOUBTED, Printed, printed
+from unhub.experiments.reference import MISPRINT, Printed, printed
 from unhub.experiments.result import QUERY_AWARE, ResultTable
 from unhub.foundation.errors import InputError
 
@@ -27,8 +27,8 @@ class Compared:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus theirs; None where theirs should not be judged by."""
-        return None if self.theirs.flag in DOUBTED else self.ours - self.theirs.value
+        """Ours minus theirs; None where theirs cannot be what was measured."""
+        return None if self.theirs.flag == MISPRINT else self.ours - self.theirs.value
 
 
 def has_values(dataset: str, model: str, numbers: Sequence[str]) -> bool:

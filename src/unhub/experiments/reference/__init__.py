@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+MISPRINT = "misprint"
 DOUBTED = {
-    "misprint": "cannot be what was measured",
+    MISPRINT: "cannot be what was measured",
     "conflict": "the paper prints another value for the same elsewhere",
     "commented": "only in the source of the paper, not printed",
 }
