@@ -119,9 +119,12 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
     monkeypatch.setattr(unhub.experiments, "sweep", lambda *_, **__: pytest.fail("it ran"))
     monkeypatch.setattr(reproduction, "tables_of", lambda *_, **__: pytest.fail("it ran"))
     (folder / "taken").write_text("a file")
-    ended = run(command, "experiment.toml", "-o", "taken/results")
-    assert ended.code == 2
-    assert "taken" in ended.err
+    for place, why in (("taken/results", "is not a folder"), ("taken", "there is a file of that name already")):
+        ended = run(command, "experiment.toml", "-o", place)
+        assert ended.code == 2
+        assert place in ended.err
+        assert why in ended.err
+    assert (folder / "taken").read_text() == "a file"
 
 
 def test_a_terminal_gets_a_table_of_its_own(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ _REASONS = {
     errno.EPERM: "permission denied; change its mode or its owner",
     errno.EISDIR: "it is a folder; give the name of a file",
     errno.ENOTDIR: "a part of the path is not a folder; check the path",
+    errno.EEXIST: "there is a file of that name already; choose another place",
     errno.ENOENT: "there is no such file; check the path",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
