@@ -1,5 +1,6 @@
 """What is special to Chroma: folders, graphs, upserts that only add, scans of what changes."""
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -8,7 +9,9 @@ import sys
 import numpy as np
 import pytest
 
+import unhub
 from stores.engines.chroma import settings
+from stores.problem import Problem
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store
 from unhub.stores.chroma import collection as adapter
@@ -352,3 +355,21 @@ def test_a_collection_that_somebody_made_anew_is_found_again(photos):
     photos.put(block(1))
     assert other.search(vectors(1), 1).ids.tolist() == [["item/0"]]
     other.close()
+
+
+def test_tasks_that_begin_together_open_the_folder_once(tmp_path):
+    """Many searches at once through a retriever that nobody has used yet."""
+    problem = Problem.make(count=300, dim=16, queries=20)
+    with chromadb.PersistentClient(path=tmp_path / "chroma", settings=settings()) as client:
+        made = client.create_collection("photos", configuration={"hnsw": {"space": "ip"}}, embedding_function=None)
+        made.add([str(row) for row in range(300)], embeddings=problem.vectors)
+    url = f"chroma://{tmp_path}/chroma/photos"
+    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05)
+
+    async def together():
+        async with unhub.connect(url, fitted) as retriever:
+            return await asyncio.gather(*(retriever.search_async(problem.queries[at : at + 1], 5) for at in range(16)))
+
+    for _ in range(3):
+        found = asyncio.run(together())
+        assert [each.ids.shape for each in found] == [(1, 5)] * 16

@@ -11,8 +11,10 @@ import sys
 import numpy as np
 import pytest
 
+import unhub
 from stores.engines.milvus import TOKEN
 from stores.milvus_cases import BOTH, LITE, SERVER, copied, engine, name, opened, some_vectors  # noqa: F401
+from stores.problem import Problem
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store
 
@@ -234,3 +236,26 @@ def test_a_database_is_chosen_by_name(engine, name):
 def test_a_long_name_still_gets_a_name_beside_it():
     store = open_store(f"milvus://localhost/{'n' * 255}")
     assert store.derived("0123abcd") == "n" * 240 + "_unhub_0123abcd"
+
+
+def test_a_file_is_tested_by_the_index_that_will_serve(tmp_path):
+    """Milvus Lite looks at every row until it uses a new index, and a self-test by that would prove nothing."""
+    from pymilvus import DataType, MilvusClient
+
+    problem = Problem.make(count=3000, dim=32, queries=200)
+    client = MilvusClient(str(tmp_path / "photos.db"))
+    schema = client.create_schema(auto_id=False)
+    schema.add_field("id", DataType.INT64, is_primary=True)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=32)
+    thin = client.prepare_index_params()
+    thin.add_index("vector", index_type="HNSW", metric_type="IP", params={"M": 4, "efConstruction": 10})
+    client.create_collection("photos", schema=schema, index_params=thin)
+    client.insert("photos", [{"id": row, "vector": each.tolist()} for row, each in enumerate(problem.vectors)])
+    client.flush("photos")
+    client.close()
+    url, file = f"milvus://{tmp_path}/photos.db/photos?ef=12", tmp_path / "photos.unhub"
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    first, again = unhub.export(file, url), unhub.export(file, url)
+    assert first.tested.raw_recall < 0.99
+    assert (again.written, again.tested.effort) == (0, first.tested.effort)
+    assert again.tested.recall == pytest.approx(first.tested.recall, abs=0.005)

@@ -465,3 +465,67 @@ def test_nothing_else_is_hidden():
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert isinstance(caught.value, UnhubError)
     assert exporting.OWN_ALIAS.format("photos") == "photos_corrected"
+
+
+# --- what a first user met ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factory", ["IVF8,Flat", "IVF8,SQ8", "IVF4,PQ12x4", "IDMap2,Flat", "IDMap2,HNSW16"])
+def test_deletes_and_changes_reach_the_copy_of_every_index(index, problem, tmp_path, factory):
+    """Ids that are no row numbers, which inverted lists find by a table of their own."""
+    ids = 7 * np.arange(700) + 100_000
+    url, file = index(problem.vectors[:700], ids=ids, factory=factory), tmp_path / "photos.unhub"
+    _fit(url, problem, file)
+    unhub.export(file, url)
+    changed = problem.vectors[20:700].copy()
+    changed[:15] = problem.vectors[700:715]
+    if factory.startswith("IVF"):  # in its place: the codes of an index that is trained again are others
+        path = parse(url).path
+        made = faiss.read_index(path)
+        made.remove_ids(ids[:35])
+        made.add_with_ids(problem.vectors[700:720], np.concatenate((ids[20:35], np.arange(5))))
+        faiss.write_index(made, path)
+    else:
+        index(np.concatenate((changed, problem.vectors[715:720])), ids=[*ids[20:], *range(5)], factory=factory)
+    assert unhub.refresh(file).plain() == {"new": 5, "changed": 15, "gone": 20}
+    with unhub.connect(url, file) as retriever:
+        found = _rows(retriever.search(np.concatenate((problem.vectors[:20], problem.vectors[700:720])), 10))
+        assert retriever.form != "rerank"
+    assert not np.isin(ids[:20], found).any()
+    if "PQ" not in factory:
+        wanted = np.concatenate((ids[20:35], np.arange(5)))
+        assert (found[20:] == wanted[:, None]).any(axis=1).mean() > 0.7
+
+
+def test_a_dry_run_tells_what_would_be_refused(index, problem, tmp_path):
+    url, file = index(problem.vectors), tmp_path / "photos.unhub"
+    _fit(url, problem, file)
+    assert unhub.plan_export(file, url).notes[-1].startswith("items are compared with the correction when it is exp")
+    index(problem.vectors[:790])
+    said = unhub.plan_export(file, url).notes[-1]
+    assert said.startswith("the collection has 790 items and the correction 800, which an export refuses")
+
+
+def test_only_what_was_there_is_called_removed(index, problem, tmp_path):
+    url, file = index(problem.vectors), tmp_path / "photos.unhub"
+    _fit(url, problem, file)
+    place = unhub.export(file, url).record.place
+    copy = tmp_path / "copy.unhub"
+    copy.write_bytes(file.read_bytes())
+    assert unhub.rollback(file).plain()[0]["removed"] == place
+    assert unhub.rollback(copy).plain()[0]["removed"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("connection to server failed: fe_sendauth: no password supplied", "give the user and the password"),
+        ("FATAL: password authentication failed for user app", "give the user and the password"),
+        ('connection to server on socket "/x" failed: No such file; Is the server running locally?', "store runs"),
+        ("401 Unauthorized", "give the user and the password"),
+        ("relation items does not exist", "the address, the name and the rights"),
+    ],
+)
+def test_advice_fits_what_the_store_said(said, advice):
+    with pytest.raises(StoreError, match=advice), guarded(parse("faiss:///photos.faiss"), "cannot be read"):
+        raise RuntimeError(said)

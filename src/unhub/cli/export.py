@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from unhub.stores import Form, Plan
 
 SCHEMA_VERSION = 1
+POOR = 0.8
+"""recall of an index below which it is said that it can do better"""
 
 
 def command(
@@ -112,10 +114,11 @@ def command(
     else:
         _show(done, correction)
     if not done.tested.passed:
+        few = done.plan.form in ("payload", "rerank")
+        other = "fetch more, with fetch=1000 in the address" if few else "try another --form"
         raise StoreError(
             f"the self-test failed ({done.tested}), so {done.record.place} is not put to use and "
-            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {correction}, or try another "
-            f"--form."
+            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {correction}, or {other}."
         )
 
 
@@ -164,6 +167,11 @@ def _show(done: Exported, correction: str) -> None:
     console.say(f"self-test: {done.tested}")
     if not done.tested.passed:
         return
+    if not done.tested.exact and done.tested.raw_recall < POOR:
+        console.say(
+            f"note: the store's own index finds only {done.tested.raw_recall:.0%} of the exact ten best, and the "
+            f"corrected one as many; have searches look at more (nprobe, ef), or export again with --effort"
+        )
     if done.record.alias is not None:
         console.say(f"alias {done.record.alias} points to {done.record.place}")
     console.say("next:")

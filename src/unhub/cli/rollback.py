@@ -41,7 +41,7 @@ def command(
         console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "exports": done.plain()})
         return
     for each in done.exports:
-        what = f"removed {each.place}" if each.place is not None else "nothing had been written"
+        what = f"removed {each.place}" if done.removed(each) is not None else "nothing was there to remove"
         console.say(f"{each.origin}: {what}")
         if each.alias is not None:
             now = f"points to {each.alias_before} again" if each.alias_before else "is gone"

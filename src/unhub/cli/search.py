@@ -109,6 +109,10 @@ def _asked(queries: str | None, query_ids: str | None, words: list[str], encoder
     return Rows(encode(words, encoder), ids=tuple(words), name="queries")
 
 
+TELLING = 10
+"""hits of which none is known, from which on a collection is taken to be another one"""
+
+
 def _store_of(loaded: Correction) -> str | None:
     """The store that this correction was exported to or fitted from, if there is one."""
     address = loaded.exports[-1].origin if loaded.exports else loaded.source
@@ -130,6 +134,15 @@ def _through_store(
                 "nothing that fits this correction is exported there, so the best by score are ranked again with the "
                 "bias; unhub export finds the rest too."
             )
+    if (
+        filter is None
+        and fixed.missing >= TELLING
+        and fixed.missing == sum(each is not None for each in fixed.ids.flat)
+    ):
+        raise InputError(
+            f"none of the {fixed.missing:,} hits is in the correction, so this is probably another collection than it "
+            f"was fitted on; give its own with --store."
+        )
     if fixed.missing:
         console.complain(f"{fixed.missing:,} hits are not in the correction and count with a bias of 0.")
     return fixed, before

@@ -66,10 +66,18 @@ def plan_export(
     scale: float | None = None,
     alias: str | None = None,
 ) -> Plan:
-    """What ``export`` would do there; nothing is written."""
+    """What ``export`` would do there; nothing is written, and items are counted but not compared."""
     known = correction if isinstance(correction, Correction) else load(correction)
     with closing(open_store(to)) as collection:
-        return _plan(known, collection, form, pad_to, scale, alias)[0]
+        plan = _plan(known, collection, form, pad_to, scale, alias)[0]
+    if plan.items == len(known.bias):
+        said = "items are compared with the correction when it is exported, not now"
+    else:
+        said = (
+            f"the collection has {plan.items:,} items and the correction {len(known.bias):,}, which an export refuses; "
+            f"bring it up to date first, with unhub extend --from-store"
+        )
+    return replace(plan, notes=(*plan.notes, said))
 
 
 def export(

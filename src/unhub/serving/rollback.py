@@ -18,11 +18,17 @@ class RolledBack:
     """What was taken back: the exports, finished or begun, of a correction file."""
 
     exports: tuple[Export, ...]
+    absent: frozenset[tuple[str, str | None]] = frozenset()
+    """origin and place of those that were not there any more, or not yet"""
+
+    def removed(self, export: Export) -> str | None:
+        """The place of one of the exports, if it was there to be removed."""
+        return None if (export.origin, export.place) in self.absent else export.place
 
     def plain(self) -> list[dict[str, Any]]:
         """What was removed, as JSON can hold it."""
         return [
-            {"store": each.origin, "removed": each.place, "alias": each.alias, "alias_now": each.alias_before}
+            {"store": each.origin, "removed": self.removed(each), "alias": each.alias, "alias_now": each.alias_before}
             for each in self.exports
         ]
 
@@ -40,14 +46,16 @@ def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> Ro
         if to is not None and every and not chosen:
             origins = ", ".join(sorted({each.origin for each in every}))
             raise InputError(f"nothing was exported to {_origin(to)}; this file knows of {origins}.")
+        absent: set[tuple[str, str | None]] = set()
         for origin in dict.fromkeys(each.origin for each in chosen):
-            _take_back([each for each in chosen if each.origin == origin], to or origin, every)
+            gone = _take_back([each for each in chosen if each.origin == origin], to or origin, every)
+            absent |= {(origin, place) for place in gone}
         if any(each in known.exports for each in chosen):
             left = tuple(each for each in known.exports if each not in chosen)
             replace(known, exports=left).save(correction)
         for each in chosen:
             journal.forget(each)
-    return RolledBack(tuple(chosen))
+    return RolledBack(tuple(chosen), frozenset(absent))
 
 
 def _merged(exports: tuple[Export, ...]) -> list[Export]:
@@ -63,8 +71,12 @@ def _origin(to: str) -> str:
         return collection.url
 
 
-def _take_back(exports: list[Export], url: str, every: list[Export]) -> None:
-    """Points aliases back first, so that nobody searches what is about to go; then removes what was written."""
+def _take_back(exports: list[Export], url: str, every: list[Export]) -> list[str]:
+    """Points aliases back first, so that nobody searches what is about to go; then removes what was written.
+
+    Gives back the places that were not there.
+    """
+    absent = []
     with closing(open_store(url)) as collection:
         places = {each.place for each in exports}
         for alias in dict.fromkeys(each.alias for each in exports if each.alias is not None):
@@ -75,4 +87,7 @@ def _take_back(exports: list[Export], url: str, every: list[Export]) -> None:
         for each in exports:
             if each.place is not None:
                 with closing(corrected_place(collection, each.place, each.layout)) as place:
-                    place.drop()
+                    if not place.exists():
+                        absent.append(each.place)
+                    place.drop()  # also what is not yet a place, such as a waiting table
+    return absent

@@ -14,7 +14,11 @@ _GONE = (
     "connection is lost", "connection is closed", "unavailable", "timed out", "timeout", "deadline exceeded",
     "disconnected", "could not connect", "failed to connect", "failed connecting", "connection failed",
     "connect call failed", "broken pipe", "all connection attempts failed", "name or service not known",
-    "shutting down", "terminating connection", "retry limit",
+    "shutting down", "terminating connection", "retry limit", "is the server running",
+)  # fmt: skip
+_DENIED = (
+    "no password supplied", "password authentication", "authentication failed", "unauthorized", "unauthenticated",
+    "not authorized", "forbidden", "invalid api key", "invalid token", "must provide an api key",
 )  # fmt: skip
 _FULL = ("no space left", "disk is full", "disk full", "could not extend file", "enospc")
 
@@ -40,6 +44,8 @@ def sentence(address: Address, doing: str, error: BaseException) -> str:
     folded = f"{type(error).__name__} {said}".casefold()
     if any(mark in folded for mark in _FULL):
         advice = "the disk is full there: free some space, then run the same again; what was written is kept"
+    elif any(mark in folded for mark in _DENIED):
+        advice = "give the user and the password or key, in the address or in the environment"
     elif isinstance(error, ConnectionError | TimeoutError) or any(mark in folded for mark in _GONE):
         advice = "see that the store runs and can be reached, then run the same again"
     elif "search" in doing:

@@ -8,6 +8,7 @@ chroma://./chroma/photos              the same, from the folder we are in
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ TOKEN = "CHROMA_TOKEN"
 TIMEOUT = 120.0
 """seconds that a server may take to answer: it builds its index while a batch is written"""
 _FOLDERS = ("", ".", "..")
+_OPENING = threading.Lock()
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -50,8 +52,9 @@ def checked(address: Address) -> Address:
 
 
 def open_client(address: Address) -> Any:
-    """The client of the store that the address says."""
-    return _in_folder(address) if in_folder(address) else _of_server(address)
+    """The client of the store that the address says; one at a time, since Chroma's own registry is not safe."""
+    with _OPENING:
+        return _in_folder(address) if in_folder(address) else _of_server(address)
 
 
 def no_store(address: Address) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -22,18 +23,22 @@ class Connection:
 
     address: Address
     opened: Any = field(default=None, repr=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    """several threads may ask first, and only one opens"""
 
     def client(self) -> Any:
         """The client."""
-        if self.opened is None:
-            self.opened = open_client(self.address)
-        return self.opened
+        with self.lock:
+            if self.opened is None:
+                self.opened = open_client(self.address)
+            return self.opened
 
     def close(self) -> None:
         """Lets go of the client."""
-        if self.opened is not None:
-            self.opened.close()
-        self.opened = None
+        with self.lock:
+            if self.opened is not None:
+                self.opened.close()
+            self.opened = None
 
 
 @dataclass
@@ -54,9 +59,10 @@ class Handle:
     def ask(self, doing: str, act: Callable[Concatenate[Any, P], T], *rest: P.args, **named: P.kwargs) -> T:
         """What ``act`` gives of the client's object; ``doing`` is for the sentence if it fails."""
         with guarded(self.address, doing):
-            if self.known is not None and self.through is self.connection.opened:
+            known = self.known
+            if known is not None and self.through is self.connection.opened:
                 try:
-                    return act(self.known, *rest, **named)
+                    return act(known, *rest, **named)
                 except _not_found():
                     self.known = None
             return act(self._look_up(), *rest, **named)
@@ -89,9 +95,10 @@ class Handle:
 
     def _look_up(self) -> Any:
         # Without an embedding function Chroma loads no model, whatever the collection was made with.
-        self.through = self.connection.client()
-        self.known = self.through.get_collection(self.address.parts[1], embedding_function=None)
-        return self.known
+        through = self.connection.client()
+        known = through.get_collection(self.address.parts[1], embedding_function=None)
+        self.known, self.through = known, through
+        return known
 
 
 def _not_found() -> Any:

@@ -274,8 +274,15 @@ def removed(index: Any, ids: IntArray, leaving: IntArray, spool: Spool | None, p
     else:
         made = faiss.read_index(str(path))
         if leaving.size:
-            made.remove_ids(faiss.IDSelectorBatch(leaving))
+            made.remove_ids(_selector(inner(made), leaving))
     return made if spool is None else build(spec_of(made), spool, without=without, into=made)
+
+
+def _selector(core: Any, leaving: IntArray) -> Any:
+    """The ids to remove, as the index takes them: inverted lists that know where each id is take a plain list only."""
+    faiss = require("faiss", extra="faiss")
+    hashed = isinstance(core, faiss.IndexIVF) and core.direct_map.type == faiss.DirectMap.Hashtable
+    return faiss.IDSelectorArray(leaving) if hashed else faiss.IDSelectorBatch(leaving)
 
 
 def _without(index: Any, ids: IntArray, leaving: IntArray) -> Any:

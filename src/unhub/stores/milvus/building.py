@@ -14,6 +14,8 @@ INDEXED = 1024
 """rows of a segment from which on Milvus gives it an index"""
 ATTEMPT = 0.1
 """seconds between two looks"""
+SETTLES = 3.0
+"""seconds after which Milvus Lite has been seen to use what it built"""
 
 
 def make(client: Any, name: str, like: Shape, dim: int, metric: Metric, timeout: float) -> None:
@@ -62,6 +64,18 @@ def put_to_use(client: Any, name: str, timeout: float, *, anew: bool) -> None:
             anew = False
         else:
             time.sleep(ATTEMPT)
+
+
+def put_to_use_in_file(client: Any, name: str, timeout: float, *, anew: bool) -> None:
+    """The same in Milvus Lite, which cannot say what it uses: it looks at every row until it gets round to its index.
+
+    A collection that is loaded again uses it at once; where somebody may be searching it, some seconds are waited.
+    """
+    if anew:
+        client.release_collection(name, timeout=timeout)
+        load(client, name, timeout)
+    else:
+        time.sleep(SETTLES)
 
 
 def _in_use(client: Any, name: str, timeout: float) -> bool:

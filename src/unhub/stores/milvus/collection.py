@@ -16,7 +16,7 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
 from unhub.stores.lengths import are_unit
-from unhub.stores.milvus.building import count, flush, load, make, put_to_use
+from unhub.stores.milvus.building import count, flush, load, make, put_to_use, put_to_use_in_file
 from unhub.stores.milvus.connection import Connection
 from unhub.stores.milvus.rows import block_of, first_vectors, pages, write
 from unhub.stores.milvus.search import SEARCHED_WITH, search, search_params, turned_by
@@ -151,8 +151,10 @@ class MilvusCollection:
         with self.connection.doing(self.address, "cannot be finished"):
             flush(self.client, self.name, self.timeout)
             shape = self._ready()
-            if not shape.exact and self.connection.file is None:  # Milvus Lite cannot say
+            if not shape.exact and self.connection.file is None:
                 put_to_use(self.client, self.name, self.timeout, anew=self._new)
+            elif not shape.exact:
+                put_to_use_in_file(self.client, self.name, self.timeout, anew=self._new)
             count(self.client, self.name, self.timeout)
 
     def drop(self) -> None:

@@ -129,7 +129,7 @@ class BiasColumn:
 
     def drop(self) -> None:
         """Removes the column, its index and whatever still waits; the table is as it was."""
-        with guarded(self.address, "cannot be dropped"):
+        with guarded(self.address, f"cannot give up the column {self.name}"):
             if self._ours():
                 gone = f"ALTER TABLE {self._of} DROP COLUMN IF EXISTS {self._quoted}"
                 self.session.change(self._waiting.away(), gone)
