@@ -251,3 +251,18 @@ def test_a_result_that_cannot_be_written_leaves_its_rounds(folder: Path) -> None
     assert fit(1 << 30, "--resume").returncode == 0
     assert not (folder / "a.unhub.part").exists()
     np.testing.assert_array_equal(unhub.load(folder / "a.unhub").bias, whole)
+
+
+def test_ctrl_c_while_the_command_is_loaded(folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from unhub import entry\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'unhub.cli':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "sys.exit(entry.main())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "unhub: interrupted\n")
