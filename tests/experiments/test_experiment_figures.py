@@ -265,6 +265,10 @@ def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
     (axes, series), _ = caught["radar"][0]
     assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
     assert all(axis.most == 100 for axis in axes)
+    radar([Run(each, preset("paper")) for each in (first, third)])
+    labels = [axis.label for axis in caught["radar"][1][0][0]]
+    assert labels[:2] == ["Small t2v R@1", "Small t2v R@5"], "two would be too few, so there are metrics"
+    assert len(set(labels)) == len(labels)
     assert "SN (transductive)" in series
 
 

@@ -62,14 +62,15 @@ def radar(runs: Sequence[Run], bank: str | None = None) -> Figure:
     spokes = [(run, title, way, "R@1") for run in runs for title, way in run.ways(bank).items()]
     if len(spokes) < figures.FEWEST_AXES:
         spokes = [(run, title, way, name) for run, title, way, _ in spokes for name in run.metrics if better(name)]
-    many = len({id(run) for run, *_ in spokes}) > 1
+    many, several = len({id(run) for run, *_ in spokes}) > 1, len({name for *_, name in spokes}) > 1
     names = [run.experiment.name for run in runs]
     twice = {name for name in names if names.count(name) > 1}
     axes = []
     for run, title, _, name in spokes:
         its = run.experiment
         who = f"{its.name}, {its.model}" if its.name in twice else its.name
-        label = f"{who} {title}" if many else f"{title} {shown_as(its.task, name)}"
+        what = [shown_as(its.task, name)] if several or not many else []
+        label = " ".join([*([who] if many else []), title, *what])
         axes.append(figures.RadarAxis(label, better(name) > 0, 100.0 if metric(name).percent else None))
     evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
     labels = dict.fromkeys(label for each in evaluations for label in each.rows)
