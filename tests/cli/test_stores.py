@@ -163,3 +163,16 @@ def test_a_gallery_fitted_from_files_can_be_exported_to_an_index_of_the_same_ids
     done = json.loads(run("export", "gallery.unhub", "--to", URL, "--json").out)
     assert (done["state"], done["written"]) == ("serving", 40)
     run("rollback", "gallery.unhub")
+
+
+def test_a_search_in_another_collection_is_refused(run: Run, folder: Path, fitted: Path) -> None:
+    faiss = pytest.importorskip("faiss")
+    targets = np.load(folder / "targets.npy")
+    index = faiss.index_factory(targets.shape[1], "IDMap2,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.add_with_ids(targets, np.arange(len(targets)) + 5_000_000)
+    faiss.write_index(index, str(folder / "other.faiss"))
+    words = ("search", "photos.unhub", "--queries", "queries.npy", "--store", "faiss://./other.faiss")
+    ended = run(*words)
+    assert ended.code == 2
+    assert "hits is in the correction, so this is probably another collection" in ended.err
+    assert run(*words, "--filter", "[5000001, 5000002]").code == 0

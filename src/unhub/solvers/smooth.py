@@ -13,7 +13,7 @@ import numpy as np
 
 from unhub.foundation.types import FloatArray, IntArray
 
-ITERATIONS = 2_000
+ITERATIONS = 10_000
 """rounds of L-BFGS allowed"""
 
 FLAT = 1e-14
