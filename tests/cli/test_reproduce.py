@@ -219,3 +219,12 @@ def test_all_and_a_table_exclude_each_other(run: Run, folder: Path) -> None:
 def test_a_sweep_says_what_it_was_made_with(run: Run, folder: Path) -> None:
     assert "the test queries as the bank: transductive" in run("sweep", "experiment.toml", "--over", "strength").out
     assert "the bank val" in run("sweep", "experiment.toml", "--over", "strength", "--bank", "val").out
+
+
+def test_check_knows_metrics(run: Run, folder: Path) -> None:
+    file = folder / "experiment.toml"
+    file.write_text(file.read_text().replace("[dataset]", '[dataset]\nmetrics = ["R@1", "Rr@5"]'))
+    for command in ("check", "reproduce"):
+        ended = run(command, "experiment.toml")
+        assert ended.code == 2, command
+        assert "Rr@5" in ended.err

@@ -83,6 +83,7 @@ def _unusable(experiment: Experiment) -> list[str]:
     from unhub.experiments import preset
     from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
     from unhub.experiments.sources import refuse_logits, refuse_unusable
+    from unhub.metrics import metric
     from unhub.metrics.ties import tie_policy
 
     run = Run(experiment, preset("paper"))
@@ -91,7 +92,8 @@ def _unusable(experiment: Experiment) -> list[str]:
         tie_policy(experiment.settings.get("ties", "average"))
         for name in (*ONE_BANK, *TWO_BANKS):
             run.methods((name,), "forward", banked=True)
-        assert run.metrics
+        for name in experiment.metrics:
+            metric(name)
 
     def usable(bank: str | None) -> None:
         for way in run.ways(bank).values():

@@ -73,9 +73,10 @@ def plan_export(
     if plan.items == len(known.bias):
         said = "items are compared with the correction when it is exported, not now"
     else:
+        more = ", or export with allow_missing (--allow-missing)" if plan.items > len(known.bias) else ""
         said = (
             f"the collection has {plan.items:,} items and the correction {len(known.bias):,}, which an export refuses; "
-            f"bring it up to date first, with unhub extend --from-store"
+            f"bring it up to date first, with unhub extend --from-store{more}"
         )
     return replace(plan, notes=(*plan.notes, said))
 

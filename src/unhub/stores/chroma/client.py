@@ -52,9 +52,11 @@ def checked(address: Address) -> Address:
 
 
 def open_client(address: Address) -> Any:
-    """The client of the store that the address says; one at a time, since Chroma's own registry is not safe."""
+    """The client of the store that the address says; of folders one at a time: Chroma's list of them is not safe."""
+    if not in_folder(address):
+        return _of_server(address)
     with _OPENING:
-        return _in_folder(address) if in_folder(address) else _of_server(address)
+        return _in_folder(address)
 
 
 def no_store(address: Address) -> bool:
