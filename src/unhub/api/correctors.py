@@ -27,14 +27,16 @@ class Corrected:
     added: FloatArray | None = None
 
 
-def corrected(method: Method, test: Bank, banks: Banks, *, masked: bool = False) -> Corrected:
-    """The test scores as the method corrects them, block after block."""
+def corrected(
+    method: Method, test: Bank, banks: Banks, *, masked: bool = False, known: Bias | None = None
+) -> Corrected:
+    """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
     if is_matrix_only(method):
         whole = method.correct(_whole(method, test, masked))
         step = test.block_rows
         return Corrected((start, whole[start : start + step]) for start in range(0, len(whole), step))
     if is_additive(method):
-        bias = finite(method, method.estimate(banks))
+        bias = finite(method, method.estimate(banks)) if known is None else known
         added = method.strength * bias.values
         return Corrected(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias, added)
     assert isinstance(method, RowMethod)

@@ -19,6 +19,7 @@ from unhub.api.progress import Progress
 from unhub.api.temperature import Settled, settle_temperature
 from unhub.api.trial import Trial
 from unhub.banks import spread
+from unhub.core.bias import Bias
 from unhub.foundation.errors import MissingDependencyError, UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.foundation.version import VERSION
@@ -56,7 +57,7 @@ def run(
         if options.progress is not None:
             options.progress(f"evaluate {label}", done, len(settled))
         try:
-            row, ranking = _row(label, each, trial, options)
+            row, ranking = measured(label, each, trial, options)
         except MissingDependencyError as error:
             if not options.lenient:
                 raise
@@ -69,10 +70,13 @@ def run(
     return Evaluation(found, options.metrics, _settings(trial, options, direction), clusters, skipped)
 
 
-def _row(label: str, settled: Settled, trial: Trial, options: Options) -> tuple[MethodResult, Ranking]:
+def measured(
+    label: str, settled: Settled, trial: Trial, options: Options, known: Bias | None = None
+) -> tuple[MethodResult, Ranking]:
+    """One method on the trial, without intervals, and its ranking; known: its bias, where it was estimated before."""
     began = time.perf_counter()
     method = settled.method
-    fixed = corrected(method, trial.scores, trial.banks, masked=trial.masked)
+    fixed = corrected(method, trial.scores, trial.banks, masked=trial.masked, known=known)
     ranker = _ranker(trial, options)
     for start, rows in fixed.rows:
         ranker.add(start, rows)

@@ -31,8 +31,9 @@ TEST = (
     "target_captions",
     "media",
 )
-BANK = ("queries", "targets", "scores", "cross", "target_scores")
-"""of a bank: embeddings, or the matrices bank x test targets, bank x bank targets, bank targets x test targets"""
+BANK = ("queries", "targets", "scores", "cross", "target_scores", "captions")
+"""of a bank: embeddings, or the matrices bank x test targets, bank x bank targets, bank targets x test targets; and
+what its queries say"""
 ABOUT = ("name", "model", "task", "directions", "metrics", "modality")
 CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory", "seed", "resamples")
 """settings that are ``unhub.evaluate``'s own"""

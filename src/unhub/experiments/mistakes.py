@@ -12,6 +12,7 @@ from unhub.foundation.file_names import slug
 if TYPE_CHECKING:
     from unhub.experiments.experiment import Experiment
 
+CAPTIONS = "captions"
 MODALITIES = ("image", "video", "audio")
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "tau": ((int, float, str), 'a number, or "auto"'),
@@ -67,7 +68,7 @@ def _banks(made: Experiment) -> Iterable[str]:
     what = "embeddings" if made.vectors else "a matrix of scores"
     for name, parts in made.banks.items():
         for part in parts:
-            if part != asking and part not in others:
+            if part not in (asking, *others, CAPTIONS):
                 yield f"banks.{name}.{part} does not go with a test set of {what}; name banks.{name}.{asking}."
         if asking not in parts:
             yield f"banks.{name}.{asking} is missing; a bank is of queries in the first place."

@@ -18,6 +18,7 @@ from unhub.api.trial import Terms, open_side
 from unhub.banks import Bank, spread
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import CHOICES, Experiment
+from unhub.experiments.mistakes import CAPTIONS
 from unhub.experiments.presets import Preset
 from unhub.experiments.wording import in_file
 from unhub.foundation.errors import InputError
@@ -53,7 +54,7 @@ def evaluated(
     with _told(experiment, bank, direction):
         return evaluate(
             **_test(experiment, plan),
-            **(arrays if arrays is not None else {} if bank is None else _bank(experiment, bank)),
+            **(arrays if arrays is not None else {} if bank is None else bank_files(experiment, bank)),
             methods=methods,
             metrics=metrics,
             direction=direction,  # type: ignore[arg-type]
@@ -68,7 +69,7 @@ def refuse_unusable(experiment: Experiment, bank: str | None, direction: str) ->
     """An error where ``evaluated`` would refuse what is in the files; nothing is evaluated."""
     said = experiment.settings
     names = ("query_bank", "target_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores")
-    arrays = _test(experiment, None) | ({} if bank is None else _bank(experiment, bank))
+    arrays = _test(experiment, None) | ({} if bank is None else bank_files(experiment, bank))
     reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), said.get("memory"), tensors=False)
     with _told(experiment, bank, direction):
         open_side(
@@ -157,7 +158,7 @@ class BankParts:
 def bank_parts(experiment: Experiment, bank: str | None, *, reverse: bool = False) -> BankParts:
     """The arrays of a bank; without one, the test queries are the bank, or in reverse the test targets."""
     if bank is not None:
-        arrays = {name: rows_of(path, f"banks.{bank}") for name, path in _bank(experiment, bank).items()}
+        arrays = {name: rows_of(path, f"banks.{bank}") for name, path in bank_files(experiment, bank).items()}
     elif reverse:
         arrays = {"target_bank": rows_of(experiment.test["targets"], "test.targets")}
     else:
@@ -203,8 +204,9 @@ def _relevant(experiment: Experiment, arrays: dict[str, Any]) -> Any:
     return np.arange(rows)
 
 
-def _bank(experiment: Experiment, name: str) -> dict[str, Any]:
-    parts = experiment.banks[name]
+def bank_files(experiment: Experiment, name: str) -> dict[str, Any]:
+    """The files of a bank, as evaluate names them."""
+    parts = {part: path for part, path in experiment.banks[name].items() if part != CAPTIONS}
     if experiment.vectors:
         return {f"{'query' if part == 'queries' else 'target'}_bank": parts[part] for part in parts}
     return {OF_BANKS[part]: path for part, path in parts.items()}

@@ -22,7 +22,7 @@ targets = "test_video.npy"       # embeddings (target, dim)
 # target_ids = "video_ids.txt"
 # captions = "captions.txt"      # one per query, for pictures of results
 # target_captions = "titles.txt" # one per target, where targets are texts or have titles
-# media = "media"                # a folder with a picture for each target, named by its id; or frames in id/
+# media = "media"                # a folder with a picture, sound or video per target, named by its id; or frames in id/
 
 # [banks.val]
 # queries = "val_text.npy"       # IS, DIS, SN learn from these ...
@@ -30,6 +30,7 @@ targets = "test_video.npy"       # embeddings (target, dim)
 # scores = "S_bt.npy"            # as matrices: bank queries x test targets,
 # cross = "S_bb.npy"             #   bank queries x bank targets,
 # target_scores = "S_tt.npy"     #   bank targets x test targets
+# captions = "val_captions.txt"  # one per bank query, for unhub serve
 
 # [banks.train]
 # queries = "train_text.npy"

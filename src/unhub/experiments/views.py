@@ -11,6 +11,7 @@ import numpy as np
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import Experiment
+from unhub.experiments.media import Media, media_below, media_of
 from unhub.experiments.run import Run
 from unhub.experiments.sources import ids_of, relevance_of, scores_of
 from unhub.foundation.errors import InputError
@@ -18,17 +19,21 @@ from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.io import read_ids
 from unhub.metrics import Relevance, k_occurrence
 
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 AFTER = ("dbsn", "sn")
 """the method that stands beside no correction: the first of these that a bank can serve"""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Queries or targets as a reader knows them: their captions, or ids where there are none, and their pictures."""
+    """Queries or targets as a reader knows them: captions, or ids where there are none, and what shows them."""
 
     names: Sequence[str]
-    pictures: Sequence[Path | None]
+    media: Sequence[Media | None]
+
+    @property
+    def pictures(self) -> list[Path | None]:
+        """The picture of each, where it has one."""
+        return [each.path if each is not None and each.kind == "image" else None for each in self.media]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +96,10 @@ def some_scores(experiment: Experiment, most: int, *, reverse: bool = False) -> 
 def sides_of(experiment: Experiment) -> tuple[Side, Side]:
     """The queries and the targets of the test set; an error where captions or pictures do not fit."""
     queries, targets = ids_of(experiment)
-    pictures = _pictures(experiment)
+    media = _media(experiment)
     return (
         Side(_captions(experiment, "captions", queries), [None] * len(queries)),
-        Side(_captions(experiment, "target_captions", targets), [_picture(pictures, each) for each in targets]),
+        Side(_captions(experiment, "target_captions", targets), [media_of(media, each) for each in targets]),
     )
 
 
@@ -111,25 +116,10 @@ def _captions(experiment: Experiment, part: str, ids: Sequence[str]) -> Sequence
     return found
 
 
-def _pictures(experiment: Experiment) -> Mapping[str, Path]:
-    """Every picture below the media folder by its path, its name and, for frames of a video, its folder."""
+def _media(experiment: Experiment) -> Mapping[str, Media]:
     if "media" not in experiment.test:
         return {}
     folder = Path(experiment.test["media"])
     if not folder.is_dir():
         raise InputError(f"{experiment.path}: test.media, {folder}, is no folder; name one with a picture per target.")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in PICTURES)
-    found: dict[str, Path] = {}
-    for path in files:
-        relative = path.relative_to(folder)
-        for key in (relative.as_posix(), relative.with_suffix("").as_posix()):
-            found.setdefault(key, path)
-    for path in files:
-        for key in (path.name, path.stem, path.relative_to(folder).parent.as_posix()):
-            found.setdefault(key, path)
-    return found
-
-
-def _picture(pictures: Mapping[str, Path], name: str) -> Path | None:
-    """The picture of an id, with or without the extension of its own file (video7.mp4 has video7.jpg)."""
-    return pictures.get(name) or pictures.get(name.rpartition(".")[0])
+    return media_below(folder)

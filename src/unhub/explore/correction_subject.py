@@ -1,0 +1,209 @@
+"""A correction as something to explore: with queries to try it on, or with those of its own bank."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unhub.api.correction import Correction
+from unhub.core.bias import Bias
+from unhub.core.fingerprint import shared_rows
+from unhub.experiments.media import Media, media_below, media_of
+from unhub.experiments.views import Side
+from unhub.explore.assembling import Given, GivenBank, assembled, no_relevance, unit
+from unhub.explore.experiment_subject import flags
+from unhub.explore.material import SAVED, TEST, Material
+from unhub.explore.samples import BANK_CELLS, TEST_CELLS
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.io import Rows, read_ids, read_relevance
+from unhub.methods import REGISTRY, Method, method, settings
+from unhub.metrics import Relevance
+
+BANK = "query bank"
+FORWARD = "search"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What can be given beside a correction: queries to ask, what is right, and how everything is shown."""
+
+    targets: str | None = None
+    queries: str | None = None
+    scores: str | None = None
+    relevant: object = None
+    """as ``unhub.evaluate`` takes it"""
+    relevant_flag: str | None = None
+    target_bank: str | None = None
+    captions: str | None = None
+    target_captions: str | None = None
+    bank_captions: str | None = None
+    media: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectionSubject:
+    """A correction, the gallery it was fitted on, and queries."""
+
+    correction: Correction
+    path: str
+    beside: Beside = field(default_factory=Beside)
+    cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
+    directions: tuple[str, ...] = (FORWARD,)
+    _made: dict[str, Material] = field(default_factory=dict, repr=False)
+
+    @property
+    def title(self) -> str:
+        """The name of its file."""
+        return Path(self.path).stem
+
+    def material(self, direction: str = FORWARD) -> Material:
+        """The one direction that a correction has."""
+        if direction != FORWARD:
+            raise InputError(f"there is no direction {direction!r}; there is {FORWARD}.")
+        if direction not in self._made:
+            self._made[direction] = assembled(self._given())
+        return self._made[direction]
+
+    def command(self, direction: str, bank: str, method: Method) -> str:
+        """The evaluation of a method where it is known what is right, otherwise a search or a diagnosis."""
+        its, beside = self.correction, self.beside
+        asked = ["--queries", beside.queries or f"{self.path}::query_bank"]
+        if beside.scores is not None:
+            asked = ["--scores", beside.scores]
+        gallery = beside.targets or its.source
+        learnt = [] if gallery is None or beside.scores is not None else ["--targets", gallery]
+        if beside.relevant_flag is None:
+            return shlex.join(["unhub", "diagnose", *asked, *learnt, *self._reading()])
+        if bank != TEST and its.query_bank is not None:
+            learnt += ["--query-bank", f"{self.path}::query_bank"]
+        if beside.target_bank is not None:
+            learnt += ["--target-bank", beside.target_bank]
+        words = ["unhub", "evaluate", *asked, *learnt, "--relevant", beside.relevant_flag]
+        words += ["--methods", ",".join(dict.fromkeys(("none", method.name))), *flags(method), *self._reading()]
+        return shlex.join(words)
+
+    def _reading(self) -> list[str]:
+        reader = self.correction.reader
+        return (["--normalize"] if reader.normalize else []) + (["--metric", "ip"] if reader.metric == "ip" else [])
+
+    def _given(self) -> Given:
+        its, beside = self.correction, self.beside
+        gallery = None if beside.scores is not None else self._gallery()
+        targets = None if gallery is None else self._plain(gallery)
+        ids = list(its.ids or map(str, range(its.bias.size)))
+        queries, scores, names, notes = self._asked(gallery)
+        count = len(queries) if queries is not None else len(scores if scores is not None else ())
+        asked_ids = [str(row) for row in range(count)]
+        relevance = self._relevance(count, ids)
+        banks = self._banks(queries, gallery)
+        own = its.method
+        raw = its.bias.astype(np.float64) / (its.strength or 1.0)
+
+        def as_used(name: str, banked: bool) -> Method:
+            if name in (SAVED, own.name):
+                return own
+            has = settings(REGISTRY[name]())
+            tau = settings(own).get("tau", settings(own).get("tau1"))
+            return method(name, {"tau": tau} if "tau" in has and tau else {"tau": "auto"} if "tau" in has else {})
+
+        return Given(
+            direction=FORWARD,
+            queries=queries,
+            targets=targets,
+            scores=scores,
+            relevance=relevance or no_relevance(count, its.bias.size),
+            judged=relevance is not None,
+            sides=(
+                Side(self._captions("captions", beside.captions, names, count), [None] * count),
+                Side(self._captions("target_captions", beside.target_captions, ids, len(ids)), self._media(ids)),
+            ),
+            ids=(asked_ids, ids),
+            banks=banks,
+            method=as_used,
+            notes=notes,
+            bias=Bias(raw, its.offset, its.status, its.iterations, its.marginal_error, its.potentials),
+            media_folder=None if beside.media is None else Path(beside.media),
+            cells=self.cells,
+        )
+
+    def _gallery(self) -> Rows:
+        its = self.correction
+        if its.digests is None:
+            raise InputError(
+                "this correction was fitted on scores, so it has no vectors to show; pass --scores, those of test "
+                "queries with its targets."
+            )
+        return its._gallery(self.beside.targets)
+
+    def _asked(
+        self, gallery: Rows | None
+    ) -> tuple[FloatArray | None, FloatArray | None, Sequence[str], tuple[str, ...]]:
+        """The queries as vectors or as scores, their names, and what is to be said about them."""
+        its, beside = self.correction, self.beside
+        if beside.scores is not None:
+            rows = its.reader.scores(beside.scores, "scores")
+            if rows.shape[1] != its.bias.size:
+                raise InputError(
+                    f"scores has {rows.shape[1]:,} columns but this correction is of {its.bias.size:,} targets."
+                )
+            scores: FloatArray = np.asarray(rows[0 : rows.shape[0]], dtype=np.float32)
+            return None, scores, [f"query {row}" for row in range(len(scores))], ()
+        if beside.queries is not None:
+            asked = its.reader.vectors(beside.queries, "queries", like=gallery)
+            names = asked.ids or [f"query {row}" for row in range(asked.shape[0])]
+            return self._plain(asked), None, list(names), ()
+        if its.query_bank is None:
+            raise InputError("this correction holds no bank of queries; pass --queries to ask some.")
+        names = [f"bank query {row}" for row in range(its.query_bank.shape[0])]
+        if beside.bank_captions is not None:
+            names = list(read_ids(beside.bank_captions, name="bank_captions"))
+        note = "No queries were given, so those of the bank are asked; pass --queries for others, and --relevant."
+        return self._plain(its.query_bank), None, names, (note,)
+
+    def _banks(self, queries: FloatArray | None, gallery: Rows | None) -> list[GivenBank]:
+        its, beside = self.correction, self.beside
+        if its.query_bank is None or gallery is None or (beside.queries is None and beside.scores is None):
+            return [GivenBank(TEST)]
+        bank = self._plain(its.query_bank)
+        second = its.target_bank
+        if beside.target_bank is not None:
+            second = its.reader.vectors(beside.target_bank, "target_bank", like=gallery)
+        names = None if beside.bank_captions is None else read_ids(beside.bank_captions, name="bank_captions")
+        shared = 0 if queries is None else len(shared_rows(queries, bank))
+        others = None if second is None else self._plain(second)
+        return [GivenBank(BANK, bank, others, names=names, shared=shared), GivenBank(TEST)]
+
+    def _relevance(self, count: int, ids: Sequence[str]) -> Relevance | None:
+        if self.beside.relevant is None:
+            return None
+        sizes = {"queries": count, "targets": len(ids)}
+        names = (
+            None if self.beside.queries is None else self.correction.reader.vectors(self.beside.queries, "queries").ids
+        )
+        return read_relevance(self.beside.relevant, **sizes, query_ids=names, target_ids=tuple(ids), allow_empty=True)
+
+    def _plain(self, rows: Rows) -> FloatArray:
+        found: FloatArray = np.asarray(rows[0 : rows.shape[0]], dtype=np.float32)
+        return unit(found) if self.correction.reader.scaled else found
+
+    def _captions(self, what: str, source: str | None, names: Sequence[str], count: int) -> Sequence[str]:
+        if source is None:
+            return names
+        found = read_ids(source, name=what)
+        if len(found) != count:
+            raise InputError(f"{what} has {len(found):,} lines but there are {count:,} rows; write one line for each.")
+        return found
+
+    def _media(self, ids: Sequence[str]) -> list[Media | None]:
+        if self.beside.media is None:
+            return [None] * len(ids)
+        folder = Path(self.beside.media)
+        if not folder.is_dir():
+            raise InputError(f"media, {folder}, is no folder; name one with a picture, sound or video per target.")
+        found = media_below(folder)
+        return [media_of(found, each) for each in ids]

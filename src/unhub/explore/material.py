@@ -1,0 +1,123 @@
+"""What can be explored: the scores of a test set in memory, who everybody is, and the banks to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from unhub.api.sources import Reader
+from unhub.api.trial import ScoreSide, Terms, Trial
+from unhub.core.bias import Bias
+from unhub.experiments.views import Side
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.io import Rows
+from unhub.methods import Method
+from unhub.metrics import Relevance
+
+TEST = "test queries"
+"""the bank of whoever has none: the test queries themselves"""
+SAVED = "saved"
+"""the method of a correction as it was fitted"""
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A bank: scores of its queries with the targets, with its own targets, and of those with the targets."""
+
+    name: str
+    size: int
+    """queries of the whole bank"""
+    rows: IntArray
+    """which of them are here"""
+    names: Sequence[str] | None
+    scores: FloatArray | None
+    """(bank, gallery); None for the test queries, whose scores these are"""
+    cross: FloatArray | None = None
+    target_scores: FloatArray | None = None
+    vectors: FloatArray | None = None
+    shared: int = 0
+    """test queries that are in it"""
+
+    @property
+    def transductive(self) -> bool:
+        """Whether it is, or has some of, the test queries."""
+        return self.scores is None or self.shared > 0
+
+    def name_of(self, row: int) -> str:
+        """What a query of it says, or its number."""
+        at = int(self.rows[row])
+        return f"bank query {at}" if self.names is None else self.names[at]
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Embeddings of the queries and targets that are here, and a function from words to a row, if there is one."""
+
+    queries: FloatArray
+    targets: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """One direction of a test set, as much of it as can be ranked again in a moment."""
+
+    direction: str
+    scores: FloatArray
+    """(query, gallery) float32"""
+    relevance: Relevance
+    judged: bool
+    """whether it is known what is right"""
+    queries: Side
+    targets: Side
+    query_ids: Sequence[str]
+    target_ids: Sequence[str]
+    banks: Mapping[str, Learnt]
+    method: Callable[[str, bool], Method]
+    """a method by name as it is used here, and whether a bank of other queries is there"""
+    noun: str = "targets"
+    ties: str = "average"
+    ignore_self: bool = False
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    """what a reader must know: that this is a sample, and of what"""
+    vectors: Vectors | None = None
+    fitted: Bias | None = None
+    """the bias of a correction, strength not included"""
+    media_folder: Path | None = None
+    reader: Reader = field(default_factory=lambda: Reader("ip", tensors=False))
+
+    def trial(self, bank: str) -> Trial:
+        """The trial of one bank, all in memory."""
+        learnt = self.banks[bank]
+        matrices = {
+            "query_bank_scores": learnt.scores,
+            "cross_bank_scores": learnt.cross,
+            "target_bank_scores": learnt.target_scores,
+        }
+        terms = Terms(allow_overlap=True, ignore_self=self.ignore_self, allow_empty=True)
+        return ScoreSide(self.reader, Rows(self.scores, name="scores"), matrices, self.relevance, terms).trial(
+            reverse=False
+        )
+
+    def right(self, query: int) -> IntArray:
+        """The targets that are right for a query."""
+        start, end = self.relevance.indptr[query : query + 2]
+        found: IntArray = np.asarray(self.relevance.targets[start:end])
+        return found
+
+
+class Subject(Protocol):
+    """Something that can be explored: an experiment, or a correction with queries to try it on."""
+
+    title: str
+    directions: tuple[str, ...]
+
+    def material(self, direction: str) -> Material:
+        """One direction of it, opened at the first call."""
+
+    def command(self, direction: str, bank: str, method: Method) -> str:
+        """The command that gives the numbers of a view again."""

@@ -1,0 +1,57 @@
+"""What a person names to look at: an experiment file, a folder of results, or a correction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+from unhub.api.artefact import load
+from unhub.experiments import preset, read_experiment
+from unhub.explore.correction_subject import Beside, CorrectionSubject
+from unhub.explore.experiment_subject import ExperimentSubject
+from unhub.explore.samples import BANK_CELLS, TEST_CELLS
+from unhub.foundation.errors import InputError
+
+EXPERIMENTS = (".toml", ".yaml", ".yml")
+RUN = "run.json"
+"""what ``unhub reproduce`` leaves in a folder: which file it ran, and how"""
+
+
+def open_subject(
+    path: str,
+    beside: Beside | None = None,
+    *,
+    protocol: str | None = None,
+    cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS),
+) -> ExperimentSubject | CorrectionSubject:
+    """The subject of a path; what belongs to a correction is refused beside an experiment, which names its own."""
+    given = beside or Beside()
+    place = Path(path).expanduser()
+    if place.is_dir():
+        file, its_own = run_of(place)
+        place, protocol = file, protocol or its_own
+    if place.suffix.lower() in EXPERIMENTS:
+        extra = [field.name for field in fields(given) if getattr(given, field.name) is not None]
+        if extra:
+            flag = f"--{extra[0].removesuffix('_flag').replace('_', '-')}"
+            raise InputError(f"{flag} goes with a correction; an experiment file names its parts itself: {place}.")
+        return ExperimentSubject(read_experiment(place), preset(protocol or "paper"), cells)
+    if protocol is not None:
+        raise InputError("--protocol goes with an experiment; a correction was fitted with settings of its own.")
+    return CorrectionSubject(load(place), str(place), given, cells)
+
+
+def run_of(folder: Path) -> tuple[Path, str]:
+    """The experiment file and the protocol of a folder that ``unhub reproduce -o`` wrote."""
+    file = folder / RUN
+    if not file.is_file():
+        raise InputError(
+            f"{folder} is a folder without {RUN}, so it is not known what was run there; name the experiment file, a "
+            f"correction (.unhub), or a folder that unhub reproduce -o wrote."
+        )
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+        return Path(str(told["experiment"])), str(told["protocol"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None

@@ -1,0 +1,167 @@
+"""Ranking a material again for any setting, quickly: biases and rankings are kept for those who come back to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from unhub.api.correctors import finite
+from unhub.api.evaluation import MethodResult
+from unhub.api.running import Options, measured
+from unhub.api.temperature import Settled, settle_temperature
+from unhub.api.trial import Trial
+from unhub.core.bias import Bias
+from unhub.explore.material import SAVED, Learnt, Material, Subject
+from unhub.foundation.errors import InputError
+from unhub.methods import METHODS, Method, is_additive, is_matrix_only, method, settings
+from unhub.metrics import HUBNESS_METRICS
+
+T = TypeVar("T")
+DEPTHS = (1, 3, 5, 10, 20)
+"""k: places at the head of a list that count"""
+JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
+RANK = "MnR"
+"""whose value for a query is the rank of its best answer"""
+UNEVEN = (*HUBNESS_METRICS, f"skew@{DEPTHS[-1]}")
+KEPT = 48
+"""rankings that are kept"""
+MOST_STRENGTH = 4.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a view is of: the direction, the bank, the method with its temperature and strength, and k."""
+
+    direction: str
+    bank: str
+    method: str
+    tau: float | None = None
+    """None: as the method is used here"""
+    strength: float = 1.0
+    k: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One setting played: how everything ranks without a correction and with it."""
+
+    setting: Setting
+    material: Material
+    learnt: Learnt
+    method: Method
+    before: MethodResult
+    after: MethodResult
+    bias: Bias | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Stage:
+    """A subject, and what was played of it."""
+
+    subject: Subject
+    _kept: OrderedDict[Any, Any] = field(default_factory=OrderedDict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def scene(self, setting: Setting) -> Scene:
+        """The setting, played or remembered; an error where it names what is not there."""
+        material = self._material(setting.direction)
+        if setting.bank not in material.banks:
+            raise InputError(f"there is no bank {setting.bank!r}; there are {', '.join(material.banks)}.")
+        if setting.k not in DEPTHS:
+            raise InputError(f"k is {setting.k}; choose one of {', '.join(map(str, DEPTHS))}.")
+        if not 0 <= setting.strength <= MOST_STRENGTH:
+            raise InputError(f"strength is {setting.strength:g}; choose a number from 0 to {MOST_STRENGTH:g}.")
+        can = methods_of(material, setting.bank)
+        if setting.method not in can:
+            raise InputError(f"there is no method {setting.method!r} with this bank; there are {', '.join(can)}.")
+        chosen, bias, warned = self._estimated(material, setting)
+        before = self._ranked(material, setting, method("none"), None)
+        after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)
+        learnt = material.banks[setting.bank]
+        return Scene(setting, material, learnt, chosen, before, after, bias, warned)
+
+    def _material(self, direction: str) -> Material:
+        with self._lock:
+            return self.subject.material(direction)
+
+    def _trial(self, material: Material, bank: str) -> Trial:
+        return self._once(("trial", material.direction, bank), lambda: material.trial(bank))
+
+    def _estimated(self, material: Material, setting: Setting) -> tuple[Method, Bias | None, tuple[str, ...]]:
+        """The method as it is used, its bias at a strength of one where it is a bias, and what to say about it."""
+        if setting.method == SAVED:
+            own = material.method(SAVED, True)
+            return _with(own, strength=setting.strength), material.fitted, ()
+        banked = material.banks[setting.bank].scores is not None
+        asked = material.method(setting.method, banked)
+        if setting.tau is not None:
+            asked = at_temperature(asked, setting.tau)
+        key = ("bias", material.direction, setting.bank, setting.method, setting.tau)
+        settled, bias = self._once(key, lambda: self._bias(material, setting.bank, asked))
+        return _with(settled.method, strength=setting.strength), bias, settled.warnings
+
+    def _bias(self, material: Material, bank: str, asked: Method) -> tuple[Settled, Bias | None]:
+        trial = self._trial(material, bank)
+        settled = settle_temperature(asked, trial.banks.queries, given=True)
+        if not is_additive(settled.method):
+            return settled, None
+        return settled, finite(settled.method, settled.method.estimate(trial.banks))
+
+    def _ranked(self, material: Material, setting: Setting, chosen: Method, bias: Bias | None) -> MethodResult:
+        bank = setting.bank if chosen.name != "none" else next(iter(material.banks))
+        metrics = (*(JUDGED if material.judged else ()), *UNEVEN)
+        options = Options(metrics, material.ties, None, material.ignore_self, 1, material.seed, False, None)
+        key = ("ranking", material.direction, bank, chosen, bias is material.fitted)
+
+        def play() -> MethodResult:
+            return measured(chosen.name, Settled(chosen, ()), self._trial(material, bank), options, bias)[0]
+
+        return self._once(key, play)
+
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is kept under the key, or made now; one at a time, since each takes all cores."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast(T, self._kept[key])
+            made = make()
+            self._kept[key] = made
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return made
+
+
+def methods_of(material: Material, bank: str) -> dict[str, Method]:
+    """The methods that can be shown with a bank, as they are used here; those that need all queries at once cannot."""
+    learnt = material.banks[bank]
+    found = {} if material.fitted is None else {SAVED: material.method(SAVED, True)}
+    has = {"cross": learnt.cross is not None, "targets": learnt.target_scores is not None}
+    for name in METHODS:
+        each = method(name)
+        if not is_matrix_only(each) and all(has[need] for need in each.needs):
+            found[name] = material.method(name, learnt.scores is not None)
+    return found
+
+
+def at_temperature(which: Method, tau: float) -> Method:
+    """The method at another temperature; an error where it has none."""
+    for name in ("tau", "tau1"):
+        if name in settings(which):
+            return _with(which, **{name: tau})
+    raise InputError(f"{which.name} has no temperature; leave tau out.")
+
+
+def temperature(which: Method) -> float | None:
+    """Its temperature, if it has one and that is a number."""
+    found = settings(which).get("tau", settings(which).get("tau1"))
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _with(which: Method, **changes: Any) -> Method:
+    own = {name: value for name, value in changes.items() if name in settings(which)}
+    return cast(Method, dataclasses.replace(cast(Any, which), **own))

@@ -1,0 +1,1 @@
+"""The web page that shows hubs, and the small API behind it."""
