@@ -23,6 +23,7 @@ from unhub.cli import (
     reproduce,
     rollback,
     search,
+    serve,
     sweep,
 )
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_.command,
     "reproduce": reproduce.command,
     "sweep": sweep.command,
+    "serve": serve.command,
     "encode": encode.command,
 }
 

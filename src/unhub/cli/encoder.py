@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def encode(texts: list[str], encoder: str | None) -> FloatArray:
     return made
 
 
+@cache
 def _function(named: str) -> Callable[[list[str]], Any]:
     module, colon, function = named.partition(":")
     if not colon or os.path.exists(named):

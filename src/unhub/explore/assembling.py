@@ -87,11 +87,6 @@ def assembled(given: Given) -> Material:
     banks = {bank.name: _learnt(bank, given, only, rng) for bank in given.banks}
     said = [each.said for each in (queries, targets) if each.said]
     notes = [f"This is a sample: {' and '.join(said)}."] if said else []
-    for bank in banks.values():
-        if len(bank.rows) < bank.size:
-            notes.append(
-                f"Of the bank {bank.name}, {len(bank.rows):,} of {bank.size:,} queries are learnt from, at random."
-            )
     both = given.queries is not None and given.targets is not None
     return Material(
         direction=given.direction,

@@ -37,12 +37,14 @@ def change(scene: Scene, query: int) -> Change:
     names = its.targets.names
     before, after = ranks(scene.before)[query], ranks(scene.after)[query]
     right = its.right(query)
+    rows = (int(scene.before.top[query, 0]), int(scene.after.top[query, 0]), int(right[0]) if len(right) else -1)
     return Change(
         query=query,
         name=its.queries.names[query],
         rank_before=float(before),
         rank_after=float(after),
-        first_before=names[int(scene.before.top[query, 0])],
-        first_after=names[int(scene.after.top[query, 0])],
-        right=names[int(right[0])] if len(right) else "",
+        first_before=names[rows[0]],
+        first_after=names[rows[1]],
+        right=names[rows[2]] if len(right) else "",
+        targets=rows,
     )

@@ -66,7 +66,7 @@ class CorrectionSubject:
         if direction != FORWARD:
             raise InputError(f"there is no direction {direction!r}; there is {FORWARD}.")
         if direction not in self._made:
-            self._made[direction] = assembled(self._given())
+            self._made[direction] = assembled(self.given())
         return self._made[direction]
 
     def command(self, direction: str, bank: str, method: Method) -> str:
@@ -85,15 +85,17 @@ class CorrectionSubject:
             learnt += ["--target-bank", beside.target_bank]
         words = ["unhub", "evaluate", *asked, *learnt, "--relevant", beside.relevant_flag]
         words += ["--methods", ",".join(dict.fromkeys(("none", method.name))), *flags(method), *self._reading()]
+        words += ["--allow-overlap"] if self.material(direction).banks[bank].shared else []
         return shlex.join(words)
 
     def _reading(self) -> list[str]:
         reader = self.correction.reader
         return (["--normalize"] if reader.normalize else []) + (["--metric", "ip"] if reader.metric == "ip" else [])
 
-    def _given(self) -> Given:
+    def given(self) -> Given:
+        """The whole of it."""
         its, beside = self.correction, self.beside
-        gallery = None if beside.scores is not None else self._gallery()
+        gallery = None if beside.scores is not None else self.gallery()
         targets = None if gallery is None else self._plain(gallery)
         ids = list(its.ids or map(str, range(its.bias.size)))
         queries, scores, names, notes = self._asked(gallery)
@@ -131,7 +133,8 @@ class CorrectionSubject:
             cells=self.cells,
         )
 
-    def _gallery(self) -> Rows:
+    def gallery(self) -> Rows:
+        """The targets as they were fitted."""
         its = self.correction
         if its.digests is None:
             raise InputError(

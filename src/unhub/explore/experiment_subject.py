@@ -56,7 +56,7 @@ class ExperimentSubject:
         if direction not in self.directions:
             raise InputError(f"there is no direction {direction!r}; there are {', '.join(self.directions)}.")
         if direction not in self._made:
-            self._made[direction] = assembled(self._given(direction))
+            self._made[direction] = assembled(self.given(direction))
         return self._made[direction]
 
     def command(self, direction: str, bank: str, method: Method) -> str:
@@ -79,10 +79,12 @@ class ExperimentSubject:
         words += ["--ignore-self"] if its.task == "self-retrieval" else []
         words += ["--metric", its.settings["metric"]] if "metric" in its.settings else []
         words += ["--normalize"] if its.settings.get("normalize") else []
-        words += ["--allow-overlap"] if its.settings.get("allow_overlap") else []
+        shared = bank != TEST and self.material(direction).banks[bank].shared > 0
+        words += ["--allow-overlap"] if shared else []
         return shlex.join(words)
 
-    def _given(self, direction: str) -> Given:
+    def given(self, direction: str) -> Given:
+        """The whole of one direction."""
         its, run = self.experiment, Run(self.experiment, self.preset)
         way = run.ways()[direction]
         back = way == "reverse"

@@ -47,6 +47,13 @@ class Learnt:
         """Whether it is, or has some of, the test queries."""
         return self.scores is None or self.shared > 0
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of it: that a part of it is learnt from."""
+        if len(self.rows) == self.size:
+            return ()
+        return (f"Of the bank {self.name}, {len(self.rows):,} of {self.size:,} queries are learnt from, at random.",)
+
     def name_of(self, row: int) -> str:
         """What a query of it says, or its number."""
         at = int(self.rows[row])
@@ -113,8 +120,13 @@ class Material:
 class Subject(Protocol):
     """Something that can be explored: an experiment, or a correction with queries to try it on."""
 
-    title: str
-    directions: tuple[str, ...]
+    @property
+    def title(self) -> str:
+        """What it is called."""
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions it can be asked in."""
 
     def material(self, direction: str) -> Material:
         """One direction of it, opened at the first call."""

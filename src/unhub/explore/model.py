@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["use", "unclear", "do not use", "unknown"]
+Kind = Literal["use", "upper bound", "unclear", "do not use", "unknown"]
+"""an upper bound helps, but had the test queries in advance"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Line:
     settings: dict[str, Any] = field(default_factory=dict)
     status: str | None = None
     seconds: float = 0.0
+    bank: str = ""
+    """what it learnt from"""
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,8 @@ class Change:
     first_before: str
     first_after: str
     right: str
+    targets: tuple[int, int, int] = (-1, -1, -1)
+    """the rows of these three; -1 where there is none"""
 
 
 @dataclass(frozen=True)
@@ -172,6 +177,9 @@ class BankFacts:
     distances: dict[str, Range]
     """earth mover's distances by what they are between"""
     notes: list[str]
+    transductive: bool = False
+    nearer: bool | None = None
+    """whether its targets lie nearer to its queries than the gallery does, as Proposition 2 asks; None: not known"""
 
 
 @dataclass(frozen=True)
@@ -204,6 +212,10 @@ class Sweep:
     labels: list[str]
     """names of the places, where these are no numbers"""
     base: float | None
+    bank: str = ""
+    transductive: bool = False
+    rounds: int = 1
+    """how often each place was drawn anew; with more than one, low and high are the spread of the rounds"""
 
 
 @dataclass(frozen=True)

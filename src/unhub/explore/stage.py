@@ -18,7 +18,6 @@ from unhub.core.bias import Bias
 from unhub.explore.material import SAVED, Learnt, Material, Subject
 from unhub.foundation.errors import InputError
 from unhub.methods import METHODS, Method, is_additive, is_matrix_only, method, settings
-from unhub.metrics import HUBNESS_METRICS
 
 T = TypeVar("T")
 DEPTHS = (1, 3, 5, 10, 20)
@@ -26,10 +25,12 @@ DEPTHS = (1, 3, 5, 10, 20)
 JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
 RANK = "MnR"
 """whose value for a query is the rank of its best answer"""
-UNEVEN = (*HUBNESS_METRICS, f"skew@{DEPTHS[-1]}")
+UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
 KEPT = 48
 """rankings that are kept"""
 MOST_STRENGTH = 4.0
+TOO_SLOW = ("dis_paper", "gc", "single_sinkhorn", "mutual_proximity")
+"""methods that take longer than a live page allows, or that are kept for audit alone; unhub evaluate has them"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def methods_of(material: Material, bank: str) -> dict[str, Method]:
     has = {"cross": learnt.cross is not None, "targets": learnt.target_scores is not None}
     for name in METHODS:
         each = method(name)
-        if not is_matrix_only(each) and all(has[need] for need in each.needs):
+        if name not in TOO_SLOW and not is_matrix_only(each) and all(has[need] for need in each.needs):
             found[name] = material.method(name, learnt.scores is not None)
     return found
 

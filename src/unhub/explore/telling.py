@@ -45,8 +45,11 @@ def gain_of(before: MethodResult, after: MethodResult, clusters: AnyArray, *, ro
     return Range(found.value, found.low, found.high)
 
 
-def verdict(gain: Range | None, name: str, *, corrected: bool, transductive: bool) -> Verdict:
-    """Whether the correction helps these queries, or may be chance, or hurts."""
+def verdict(gain: Range | None, name: str, *, corrected: bool, shared: int | None = 0) -> Verdict:
+    """Whether the correction helps these queries, or may be chance, or hurts.
+
+    shared: how many test queries are in the bank; None if they are the bank.
+    """
     if not corrected:
         return Verdict("unknown", "No correction is chosen: this is the ranking as it is.")
     if gain is None:
@@ -56,10 +59,12 @@ def verdict(gain: Range | None, name: str, *, corrected: bool, transductive: boo
             f"targets are retrieved.",
         )
     told = f"{gain.value:+.1f} points of R@1 on these queries (95 % interval {gain.low:+.1f} to {gain.high:+.1f})"
-    if transductive:
+    if shared is None:
         told += "; it had the test queries in advance, as no running system does"
+    elif shared:
+        told += f"; {shared:,} of these queries are in its bank"
     if gain.low > 0:
-        return Verdict("unclear" if transductive else "use", f"{name} helps: {told}.")
+        return Verdict("upper bound" if shared is None else "use", f"{name} helps: {told}.")
     if gain.high < 0:
         return Verdict("do not use", f"{name} hurts: {told}. Leave the ranking as it is.")
     return Verdict("unclear", f"What {name} does may be chance: {told}. Leave the ranking as it is.")

@@ -1,0 +1,99 @@
+"""What the page shows of a setting, all of it at once, so that everything changes together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhub.api.evaluation import MethodResult
+from unhub.explore.changes import ranks
+from unhub.explore.material import Subject
+from unhub.explore.model import Headline, Line, Range, Verdict
+from unhub.explore.names import shown_name
+from unhub.explore.stage import JUDGED, Scene, Setting, temperature
+from unhub.explore.telling import counts_of, gain_of, headline, verdict
+from unhub.methods import settings
+
+ROUNDS = 400
+"""of the bootstrap behind a verdict: enough for a tenth of a point, and done in a moment"""
+
+
+@dataclass(frozen=True)
+class View:
+    """A setting in numbers: the sentence on top, the verdict, both lines of the table, and a count for each target."""
+
+    setting: Setting
+    tau: float | None
+    headline: Headline
+    verdict: Verdict
+    lines: list[Line]
+    counts_before: list[int]
+    counts_after: list[int]
+    bias: list[float] | None
+    better: int
+    same: int
+    worse: int
+    notes: list[str]
+    command: str
+
+
+def view(subject: Subject, scene: Scene) -> View:
+    """The view of a scene."""
+    its, setting = scene.material, scene.setting
+    corrected = setting.method != "none"
+    gallery = its.relevance.gallery
+    before, after = (counts_of(row, gallery, setting.k) for row in (scene.before, scene.after))
+    gain = None
+    if its.judged and corrected:
+        gain = gain_of(scene.before, scene.after, its.relevance.clusters(), rounds=ROUNDS, seed=its.seed)
+    shared = None if scene.learnt.scores is None else scene.learnt.shared
+    name = shown_name(setting.method)
+    standing = _standing(scene) if its.judged else (0, 0, 0)
+    lines = [_line(scene, scene.before, "none", None, (0, 0, 0))]
+    if corrected:
+        lines.append(_line(scene, scene.after, setting.method, gain, standing))
+    bias = scene.after.bias if corrected else None
+    return View(
+        setting=setting,
+        tau=temperature(scene.method) if corrected else None,
+        headline=headline(before, after, setting.k, its.noun, name if corrected else None),
+        verdict=verdict(gain, name, corrected=corrected, shared=shared),
+        lines=lines,
+        counts_before=before.tolist(),
+        counts_after=after.tolist(),
+        bias=None if bias is None else [round(float(each), 6) for each in bias],
+        better=standing[0],
+        same=standing[1],
+        worse=standing[2],
+        notes=[*its.notes, *scene.learnt.notes, *scene.warnings],
+        command=subject.command(setting.direction, setting.bank, scene.method),
+    )
+
+
+def _line(scene: Scene, row: MethodResult, label: str, gain: Range | None, standing: tuple[int, int, int]) -> Line:
+    k = scene.setting.k
+    shown = (*(JUDGED if scene.material.judged else ()), f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"gini@{k}")
+    values = {name: row.values[name] for name in shown if name in row.values and math.isfinite(row.values[name])}
+    return Line(
+        label=label,
+        name=shown_name(label),
+        tau=temperature(scene.method) if label != "none" else None,
+        transductive=label != "none" and scene.learnt.transductive,
+        values=values,
+        intervals={},
+        gain=gain,
+        better=standing[0],
+        same=standing[1],
+        worse=standing[2],
+        settings=settings(scene.method) if label != "none" else {},
+        status=row.status,
+        seconds=round(row.seconds, 4),
+    )
+
+
+def _standing(scene: Scene) -> tuple[int, int, int]:
+    """How many queries rank their answer higher, as high, and lower than before."""
+    before, after = ranks(scene.before), ranks(scene.after)
+    return int(np.sum(after < before)), int(np.sum(after == before)), int(np.sum(after > before))

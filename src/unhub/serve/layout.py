@@ -1,0 +1,162 @@
+"""The map: queries, banks and targets laid out in the plane once, in the background, and kept for the next time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from unhub.core.topk import top_k
+from unhub.explore.material import Material
+from unhub.explore.stage import DEPTHS
+from unhub.foundation.atomic import replace_file
+from unhub.foundation.errors import InputError, UnhubError
+from unhub.foundation.optional import installed
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.metrics import k_occurrence
+from unhub.report.figures.projection import FEWEST, project
+
+QUERY, TARGET, BANK = "query", "target", "bank"
+MOST = {TARGET: 1500, QUERY: 1000, BANK: 700}
+"""points of each kind on a map"""
+DIRECTIONS = 50
+"""main directions of a matrix of scores, where there are no vectors"""
+
+
+@dataclass(frozen=True)
+class Map:
+    """Points in the plane: their places, what each is and its row; ready once they have been laid out."""
+
+    ready: bool
+    said: str
+    x: list[float] = field(default_factory=list)
+    y: list[float] = field(default_factory=list)
+    kind: list[str] = field(default_factory=list)
+    row: list[int] = field(default_factory=list)
+    name: list[str] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Maps:
+    """Maps by direction and bank: each is made once, by a thread of its own, and found in the cache after that."""
+
+    folder: Path
+    _made: dict[tuple[str, str], Map] = field(default_factory=dict)
+    _busy: set[tuple[str, str]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def of(self, material: Material, bank: str) -> Map:
+        """The map, or a promise of it."""
+        key = (material.direction, bank)
+        with self._lock:
+            if key in self._made:
+                return self._made[key]
+            if key not in self._busy:
+                self._busy.add(key)
+                threading.Thread(target=self._make, args=(key, material, bank), daemon=True).start()
+        points = sum(min(MOST[kind], size) for kind, size in _sizes(material, bank).items())
+        return Map(False, f"laying out {points:,} points, once; this can take half a minute")
+
+    def _make(self, key: tuple[str, str], material: Material, bank: str) -> None:
+        try:
+            made = _laid_out(material, bank, self.folder)
+        except UnhubError as error:
+            made = Map(True, str(error))
+        with self._lock:
+            self._made[key] = made
+            self._busy.discard(key)
+
+
+def cache_folder() -> Path:
+    """Where maps are kept between runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unhub" / "maps"
+
+
+def _laid_out(material: Material, bank: str, folder: Path) -> Map:
+    rows = _chosen(material, bank)
+    vectors, how = _vectors(material, bank, rows)
+    if len(vectors) < FEWEST:
+        raise InputError(f"a map needs {FEWEST} points at least.")
+    method = "umap" if installed("umap") else "tsne"
+    said = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
+    path = folder / f"{method}-{material.seed}-{said.hexdigest()[:24]}.npz"
+    places = _read(path, len(vectors))
+    if places is None:
+        places = project(vectors, method, material.seed).astype(np.float32)
+        with contextlib.suppress(OSError, UnhubError):
+            folder.mkdir(parents=True, exist_ok=True)
+            with replace_file(path) as draft, open(draft, "wb") as file:
+                np.savez(file, places=places)
+    places = (places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)
+    kinds = [kind for kind, chosen in rows.items() for _ in chosen]
+    names = {QUERY: material.queries.names, TARGET: material.targets.names}
+    bank_name = material.banks[bank].name_of
+    return Map(
+        True,
+        f"{'UMAP' if method == 'umap' else 't-SNE'} of {how}",
+        x=[round(float(each), 5) for each in places[:, 0]],
+        y=[round(float(each), 5) for each in places[:, 1]],
+        kind=kinds,
+        row=[int(row) for chosen in rows.values() for row in chosen],
+        name=[
+            names[kind][row] if kind in names else bank_name(int(row))
+            for kind, chosen in rows.items()
+            for row in chosen
+        ],
+    )
+
+
+def _sizes(material: Material, bank: str) -> dict[str, int]:
+    learnt = material.banks[bank]
+    sizes = {TARGET: material.relevance.gallery, QUERY: material.relevance.queries}
+    return sizes | ({} if learnt.scores is None else {BANK: len(learnt.rows)})
+
+
+def _chosen(material: Material, bank: str) -> dict[str, IntArray]:
+    """Rows of each kind: the targets that are retrieved most, and others at random."""
+    rng = np.random.default_rng(material.seed)
+    chosen = {}
+    for kind, size in _sizes(material, bank).items():
+        first = np.empty(0, dtype=int)
+        if kind == TARGET and size > MOST[TARGET]:
+            top = top_k(material.scores, DEPTHS[-2])[1]
+            first = np.argsort(-k_occurrence(top, size), kind="stable")[: MOST[TARGET] // 2]
+        rest = np.setdiff1d(np.arange(size), first)
+        chosen[kind] = np.sort(np.concatenate((first, rng.permutation(rest)[: MOST[kind] - len(first)])).astype(int))
+    return chosen
+
+
+def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[FloatArray, str]:
+    """A vector for each point, and what it is; matrices of scores are taken apart into their main directions."""
+    learnt = material.banks[bank]
+    if material.vectors is not None:
+        of = {QUERY: material.vectors.queries, TARGET: material.vectors.targets, BANK: learnt.vectors}
+        parts = [of[kind][chosen] for kind, chosen in rows.items()]  # type: ignore[index]
+        return np.concatenate(parts), "the embeddings"
+    matrix = material.scores[rows[QUERY]]
+    if learnt.scores is not None:
+        matrix = np.concatenate((matrix, learnt.scores[rows[BANK]]))
+    centred = matrix - matrix.mean(axis=1, keepdims=True)
+    left, sizes, right = np.linalg.svd(centred, full_matrices=False)
+    most = min(DIRECTIONS, len(sizes))
+    scaled = np.sqrt(sizes[:most])
+    asked, found = left[:, :most] * scaled, (right[:most].T * scaled)[rows[TARGET]]
+    ordered = {TARGET: found, QUERY: asked[: len(rows[QUERY])], BANK: asked[len(rows[QUERY]) :]}
+    together = np.concatenate([ordered[kind] for kind in rows])
+    return together + 1e-6 * (np.abs(together).sum(axis=1, keepdims=True) == 0), "the main directions of the scores"
+
+
+def _read(path: Path, count: int) -> FloatArray | None:
+    """The places of a cache file, or None where there is no such file or it is damaged."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            places: FloatArray = archive["places"]
+    except (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile):
+        return None
+    return places if places.shape == (count, 2) and bool(np.isfinite(places).all()) else None

@@ -1,0 +1,70 @@
+"""Bad requests: one sentence in JSON and a status below 500, never a stack trace."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from unhub.foundation.errors import UnhubError
+
+log = logging.getLogger("unhub.serve")
+_SENTENCES = {404: "there is nothing at this address.", 405: "this address does not take that method."}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was wrong with a request, in one sentence."""
+
+    error: str
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The request names something that is not there or cannot be done."},
+    404: {"model": Problem, "description": "There is no such item."},
+    422: {"model": Problem, "description": "A value is missing, or of the wrong kind."},
+}
+"""what every address may answer besides its own"""
+
+
+def problem(status: int, sentence: str) -> JSONResponse:
+    """The response for a problem."""
+    return JSONResponse({"error": sentence}, status_code=status)
+
+
+def answer_problems(app: FastAPI) -> None:
+    """Makes the app answer every error with a sentence."""
+
+    @app.exception_handler(UnhubError)
+    def bad_input(request: Request, error: UnhubError) -> JSONResponse:
+        return problem(400, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def bad_value(request: Request, error: RequestValidationError) -> JSONResponse:
+        return problem(422, _sentence(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    def other(request: Request, error: HTTPException) -> JSONResponse:
+        own = str(error.detail)
+        usual = own == HTTPStatus(error.status_code).phrase
+        return problem(error.status_code, _SENTENCES.get(error.status_code, own) if usual else own)
+
+    @app.exception_handler(Exception)
+    def bug(request: Request, error: Exception) -> JSONResponse:
+        log.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
+        return problem(500, "this is a bug; the terminal that unhub serve runs in says more.")
+
+
+def _sentence(errors: Sequence[Any]) -> str:
+    """The first mistake in words: tau: input should be greater than 0."""
+    first = errors[0]
+    place = ".".join(str(part) for part in first.get("loc", ())[1:]) or "the request"
+    said = str(first.get("msg", "is not valid"))
+    return f"{place}: {said[:1].lower()}{said[1:]}."
