@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,9 +42,17 @@ class Options:
 
 
 def run(
-    trial: Trial, chosen: Sequence[Method], explicit: Sequence[bool], options: Options, direction: str
+    trial: Trial,
+    chosen: Sequence[Method],
+    explicit: Sequence[bool],
+    options: Options,
+    direction: str,
+    known: Mapping[str, Bias] | None = None,
 ) -> Evaluation:
-    """Every method on the trial; explicit: whether the caller chose each method's temperature."""
+    """Every method on the trial; explicit: whether the caller chose each method's temperature.
+
+    known: biases that were estimated before, by the label of the row.
+    """
     skipped = _skipped(trial, chosen, options.lenient)
     running = [(each, own) for each, own in zip(chosen, explicit, strict=True) if each.name not in skipped]
     seen = spread(trial.banks.queries)
@@ -57,7 +65,7 @@ def run(
         if options.progress is not None:
             options.progress(f"evaluate {label}", done, len(settled))
         try:
-            row, ranking = measured(label, each, trial, options)
+            row, ranking = measured(label, each, trial, options, (known or {}).get(label))
         except MissingDependencyError as error:
             if not options.lenient:
                 raise

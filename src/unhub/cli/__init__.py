@@ -20,6 +20,7 @@ from unhub.cli import (
     extend,
     fit,
     import_,
+    report,
     reproduce,
     rollback,
     search,
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_.command,
     "reproduce": reproduce.command,
     "sweep": sweep.command,
+    "report": report.command,
     "serve": serve.command,
     "encode": encode.command,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -75,6 +76,24 @@ def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
     """The flags of these names that were given, by name, as the façades take them."""
     found = {name: context.params[name] for name in names if context.params.get(name) is not None}
     return {name: _temperature(name, value) if name in TEMPERATURES else value for name, value in found.items()}
+
+
+def again(context: typer.Context, **instead: Any) -> str:
+    """The command with all that was given and is no default, to be run again; ``instead`` replaces some of it."""
+    said = {**context.params, **instead}
+    words: list[str] = ["unhub", str(context.info_name)]
+    flags: list[str] = []
+    for parameter in context.command.params:
+        value = said.get(parameter.name or "")
+        if value in (None, False, []) or (parameter.name not in instead and value == parameter.default):
+            continue
+        each = value if isinstance(value, list | tuple) else [value]
+        flag = parameter.opts[0] if parameter.opts[0].startswith("-") else None
+        if flag is None:
+            words += map(str, each)
+        else:
+            flags += [flag] if value is True else [word for one in each for word in (flag, str(one))]
+    return shlex.join([*words, *flags])
 
 
 def names(text: str) -> list[str]:

@@ -22,6 +22,7 @@ NEW = "experiment.toml"
 
 
 def command(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Experiment files (TOML or YAML), or the word init to write one."),
@@ -93,7 +94,8 @@ def command(
     from unhub.core.parameters import seed_number
     from unhub.report.reproduction import Wanted, reproduced
 
-    wanted = Wanted(tuple(table or ()), tuple(figure or ()), every, bank, seed_number("seed", seed), bool(compare))
+    wanted = Wanted(tuple(table or ()), tuple(figure or ()), every, bank, seed_number("seed", seed), bool(compare),
+                    options.again(context))  # fmt: skip
     folder = None if output is None else Path(output)
     with working("reproducing") as progress:
         done = reproduced(files, wanted, protocol, folder, progress)

@@ -145,12 +145,12 @@ def hashes(experiment: Experiment) -> dict[str, str]:
         if not Path(path).exists():
             continue
         if path not in known:
-            known[path] = _hash(Path(path))
+            known[path] = hash_of(Path(path))
         found[where] = known[path]
     return found
 
 
-def _hash(path: Path) -> str:
+def hash_of(path: Path) -> str:
     """The SHA-256 of a file; of a folder, such as a zarr array, that of its files and their names, in order."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     states = tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)

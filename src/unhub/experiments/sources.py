@@ -14,7 +14,7 @@ from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
 from unhub.api.sources import Reader
 from unhub.api.temperature import COSINE_LIMIT
-from unhub.api.trial import Terms, open_side
+from unhub.api.trial import Terms, Trial, open_side
 from unhub.banks import Bank, spread
 from unhub.banks.bank import blocks
 from unhub.experiments.experiment import CHOICES, Experiment
@@ -67,12 +67,17 @@ def evaluated(
 
 def refuse_unusable(experiment: Experiment, bank: str | None, direction: str) -> None:
     """An error where ``evaluated`` would refuse what is in the files; nothing is evaluated."""
+    trial_of(experiment, bank, direction)
+
+
+def trial_of(experiment: Experiment, bank: str | None, direction: str) -> Trial:
+    """What ``evaluated`` works on, opened and checked: test scores, what is right, and the banks."""
     said = experiment.settings
     names = ("query_bank", "target_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores")
     arrays = _test(experiment, None) | ({} if bank is None else bank_files(experiment, bank))
     reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), said.get("memory"), tensors=False)
     with _told(experiment, bank, direction):
-        open_side(
+        return open_side(
             reader,
             vectors={name: arrays.get(name) for name in ("queries", "targets", *names[:2])},
             matrices={name: arrays.get(name) for name in ("scores", *names[2:])},

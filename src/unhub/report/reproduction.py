@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from unhub.experiments import Experiment, Preset, ResultTable, possible, preset,
 from unhub.experiments.comparing import Compared, compare, refuse_unknown
 from unhub.experiments.run import Run
 from unhub.experiments.running import named, tables_of
+from unhub.explore.opening import RUN
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed
+from unhub.foundation.version import VERSION
 from unhub.report import experiment_figures, result_files
 from unhub.report.figure_drawing import Shown, radar
 from unhub.report.figures import save
@@ -34,6 +37,8 @@ class Wanted:
     bank: str | None = None
     seed: int = 0
     compared: bool = False
+    command: str = ""
+    """that asks for it, to be noted beside the results"""
 
 
 @dataclass(eq=False)
@@ -145,8 +150,22 @@ def _made(plan: _Plan, wanted: Wanted, notes: list[str]) -> Reproduced:
     if failed and not done.tables:
         raise failed[0]
     if plan.folder is not None:
+        write_run(plan.run, wanted, plan.folder)
         done.figures += _drawn(plan, plan.folder / "figures", wanted, notes, done.tables)
     return done
+
+
+def write_run(run: Run, wanted: Wanted, folder: Path) -> Path:
+    """Notes which file was run and how, so that ``unhub report FOLDER`` finds it."""
+    told = {
+        "experiment": str(run.experiment.path),
+        "protocol": run.preset.name,
+        "bank": wanted.bank,
+        "command": wanted.command,
+        "unhub": VERSION,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    return result_files.write_text(folder / RUN, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
 
 
 def _drawn(plan: _Plan, folder: Path, wanted: Wanted, notes: list[str], tables: list[ResultTable]) -> Iterator[Path]:

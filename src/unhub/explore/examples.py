@@ -1,0 +1,78 @@
+"""Queries that got better, and as many that got worse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unhub.explore.changes import moved, ranks
+from unhub.explore.model import Change
+from unhub.explore.story_model import Examples
+from unhub.explore.whole import Whole
+
+MOST = 6
+"""examples of each kind"""
+
+
+def examples(whole: Whole) -> Examples | None:
+    """The most telling of both kinds, the same number of each where both exist; None where nothing is judged."""
+    if not whole.given.judged:
+        return None
+    before, after = ranks(whole.before), ranks(whole.after)
+    better, worse = moved(before, after, "better"), moved(before, after, "worse")
+    both = min(len(better), len(worse), MOST)
+    shown = both or MOST
+    return Examples(
+        better=[_change(whole, query, before, after) for query in better[:shown].tolist()],
+        worse=[_change(whole, query, before, after) for query in worse[:shown].tolist()],
+        better_total=len(better),
+        same_total=int(np.sum(before == after)),
+        worse_total=len(worse),
+        note=_note(len(better), len(worse)),
+    )
+
+
+def _note(better: int, worse: int) -> str:
+    """What to say where there are not examples enough of both kinds.
+
+    >>> _note(40, 2)
+    'Only 2 queries got worse, so that 2 of each kind are shown.'
+    >>> _note(9, 0)
+    'No query got worse, so that there is none to show.'
+    >>> _note(40, 30)
+    ''
+    """
+    fewer, kind = (worse, "worse") if worse <= better else (better, "better")
+    if not better and not worse:
+        return "No query moved."
+    if not fewer:
+        return f"No query got {kind}, so that there is none to show."
+    if fewer < MOST:
+        queries = "1 query" if fewer == 1 else f"{fewer} queries"
+        return f"Only {queries} got {kind}, so that {fewer} of each kind {'is' if fewer == 1 else 'are'} shown."
+    return ""
+
+
+def _change(whole: Whole, query: int, before: np.ndarray, after: np.ndarray) -> Change:
+    names = whole.given.sides[1].names
+    right = _nearest(whole, query)
+    rows = (int(whole.before.top[query, 0]), int(whole.after.top[query, 0]), right)
+    return Change(
+        query=query,
+        name=whole.given.sides[0].names[query],
+        rank_before=float(before[query]),
+        rank_after=float(after[query]),
+        first_before=names[rows[0]],
+        first_after=names[rows[1]],
+        right=names[right] if right >= 0 else "",
+        targets=rows,
+    )
+
+
+def _nearest(whole: Whole, query: int) -> int:
+    """The right target that comes first in either list, or the first of all that are right; -1 where none is."""
+    right = whole.right(query)
+    for row in (whole.before, whole.after):
+        for target in row.top[query].tolist():
+            if target in right:
+                return int(target)
+    return int(right[0]) if right else -1

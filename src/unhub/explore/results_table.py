@@ -1,0 +1,71 @@
+"""The results table: every method with intervals, what it gains, and how many queries it moves."""
+
+from __future__ import annotations
+
+import math
+
+from unhub.api.evaluation import Evaluation, MethodResult
+from unhub.experiments.result import better
+from unhub.experiments.standing import Standing, standings
+from unhub.explore.material import TEST
+from unhub.explore.model import Line, Range
+from unhub.explore.names import shown_name
+from unhub.explore.story_model import ResultsTable
+from unhub.explore.whole import Whole
+
+FIRST = ("R@1", "R@5", "R@10", "MdR", "MnR")
+"""metrics that come first, in this order; the others follow as they were asked for"""
+
+
+def results_table(whole: Whole) -> ResultsTable:
+    """The lines of the bank and, where they were tried, those of the test queries as the bank, which compete for
+    nothing: no running system has them."""
+    lines = own = _lines(whole.evaluation, whole.bank.name, whole)
+    if whole.upper is not None:
+        lines = own + [each for each in _lines(whole.upper, TEST, whole) if each.label != "none"]
+    asked = list(dict.fromkeys(name for each in lines for name in each.values))
+    metrics = [name for name in FIRST if name in asked] + [name for name in asked if name not in FIRST]
+    return ResultsTable(metrics, lines, {name: _best(own, name) for name in metrics})
+
+
+def _lines(evaluation: Evaluation, bank: str, whole: Whole) -> list[Line]:
+    standing = standings(evaluation)
+    saved = whole.saved and evaluation is whole.evaluation
+    return [
+        _line(row, standing[label], "" if label == "none" else bank, saved=saved and label == whole.label)
+        for label, row in evaluation.rows.items()
+    ]
+
+
+def _line(row: MethodResult, standing: Standing, bank: str, *, saved: bool) -> Line:
+    tau = row.settings.get("tau", row.settings.get("tau1"))
+    gain = None if standing.gain is None else Range(standing.gain.value, standing.gain.low, standing.gain.high)
+    return Line(
+        label=row.label,
+        name=shown_name(row.method) + (", as saved" if saved else ""),
+        tau=float(tau) if isinstance(tau, int | float) else None,
+        transductive=row.transductive,
+        values=dict(row.values),
+        intervals=dict(row.intervals),
+        gain=gain,
+        better=standing.wins,
+        same=standing.ties,
+        worse=standing.losses,
+        settings=dict(row.settings),
+        status=row.status,
+        seconds=round(row.seconds, 4),
+        bank=bank,
+    )
+
+
+def _best(lines: list[Line], name: str) -> list[int]:
+    """The lines with the best value of a metric."""
+    sign = better(name)
+    told = {
+        at: round(sign * line.values[name], 6)
+        for at, line in enumerate(lines)
+        if name in line.values and math.isfinite(line.values[name])
+    }
+    if not sign or len(told) < 2:
+        return []
+    return [at for at, value in told.items() if value == max(told.values())]

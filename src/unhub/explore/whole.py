@@ -1,0 +1,100 @@
+"""All of a test set ranked by every method that a bank gives: what a report's numbers come from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from unhub.api.evaluation import Evaluation, MethodResult
+from unhub.api.trial import Trial
+from unhub.experiments.views import AFTER
+from unhub.explore.assembling import Given, GivenBank
+from unhub.explore.material import TEST
+from unhub.foundation.errors import InputError, UnhubWarning
+
+T = TypeVar("T")
+CHEAP = 20_000_000
+"""test scores up to which the test queries are tried as the bank too, to show what is possible"""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """One direction with one bank, whole."""
+
+    given: Given
+    bank: GivenBank
+    evaluation: Evaluation
+    label: str
+    """of the row that stands beside no correction"""
+    trial: Callable[[], Trial]
+    """what the evaluation worked on, opened anew"""
+    upper: Evaluation | None = None
+    """the test queries as the bank: what no running system has"""
+    saved: bool = False
+    """whether the row of the label is a correction as it was saved"""
+    subtitle: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def before(self) -> MethodResult:
+        """No correction."""
+        return self.evaluation["none"]
+
+    @property
+    def after(self) -> MethodResult:
+        """The correction that stands beside it."""
+        return self.evaluation[self.label]
+
+    @property
+    def shared(self) -> int | None:
+        """How many test queries the correction had in its bank; None if they were the bank."""
+        return None if self.bank.name == TEST and self.after.transductive else self.bank.shared
+
+    def right(self, query: int) -> list[int]:
+        """The targets that are right for a query."""
+        relevance = self.given.relevance
+        start, end = relevance.indptr[query : query + 2]
+        found: list[int] = relevance.targets[start:end].tolist()
+        return found
+
+
+def bank_of(given: Given, name: str | None) -> GivenBank:
+    """The bank of that name, or the first one."""
+    if name is None:
+        return given.banks[0]
+    for each in given.banks:
+        if each.name == name:
+            return each
+    raise InputError(f"there is no bank {name!r}; there are {', '.join(each.name for each in given.banks)}.")
+
+
+def label_of(evaluation: Evaluation, name: str | None, usual: Sequence[str] = AFTER) -> str:
+    """The row of that method, or of the first usual one that is there."""
+    rows = [label for label in evaluation if label != "none"]
+    if name is None:
+        return next((each for each in usual if each in rows), rows[-1])
+    if name not in rows:
+        raise InputError(f"there is no method {name!r} with this bank; there are {', '.join(rows)}.")
+    return name
+
+
+def worth_trying(given: Given, bank: GivenBank) -> bool:
+    """Whether the test queries are tried as the bank beside this one."""
+    return bank.name != TEST and given.relevance.queries * given.relevance.gallery <= CHEAP
+
+
+def heard(make: Callable[[], T], said: list[str]) -> T:
+    """What a call gives; what it warned of is added to ``said``, each sentence once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnhubWarning)
+        made = make()
+    for each in caught:
+        if not issubclass(each.category, UnhubWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        elif str(each.message) not in said:
+            said.append(str(each.message))
+    return made

@@ -1,0 +1,156 @@
+"""A correction whole: as it was saved, beside every other method that its bank gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unhub.api.evaluation import Evaluation
+from unhub.api.progress import Progress
+from unhub.api.running import Options, run
+from unhub.api.sources import Reader
+from unhub.api.trial import ScoreSide, Terms, Trial, VectorSide
+from unhub.experiments.experiment import SEPARATOR
+from unhub.experiments.run import ONE_BANK, RETRIEVAL, SKEWNESS, TWO_BANKS
+from unhub.experiments.running import hash_of
+from unhub.explore.assembling import Given, GivenBank
+from unhub.explore.correction_subject import BANK, CorrectionSubject
+from unhub.explore.material import SAVED, TEST
+from unhub.explore.stage import RANK
+from unhub.explore.whole import Whole, bank_of, heard, label_of, worth_trying
+from unhub.io import Rows
+from unhub.methods import Method, method, settings
+
+RESAMPLES = 1000
+PARTS = ("targets", "queries", "scores", "target_bank", "captions", "target_captions", "bank_captions")
+SCORES = ("query_bank_scores", "cross_bank_scores", "target_bank_scores")
+UNSEEN = (
+    "The bank that this correction was fitted on is not in its file, so that it is not known whether test queries were "
+    "in it."
+)
+
+
+def whole_correction(
+    subject: CorrectionSubject,
+    bank: str | None,
+    method: str | None,
+    progress: Progress | None = None,
+    methods: Sequence[Method] | None = None,
+) -> Whole:
+    """A correction with the queries that are given beside it, or with those of its bank.
+
+    methods: what stands in the table besides, where somebody has chosen their settings.
+    """
+    given = subject.given()
+    chosen = bank_of(given, bank)
+    own = subject.correction.method
+    said: list[str] = []
+    asked = bool(subject.beside.queries or subject.beside.scores)
+    beside = [each for each in methods or _usual(given, chosen, own) if each.name not in ("none", own.name)]
+    evaluation = heard(lambda: _evaluated(subject, given, chosen, [own, *beside], progress, saved=True), said)
+    if chosen.name == TEST and asked:  # the bank that it was fitted on is another one
+        rows = dict(evaluation.rows) | {own.name: replace(evaluation[own.name], transductive=False)}
+        evaluation = replace(evaluation, rows=rows)
+        said.append(UNSEEN)
+    label = label_of(evaluation, own.name if method in (None, SAVED) else method)
+    upper = None
+    if asked and worth_trying(given, chosen):
+        test = next(each for each in given.banks if each.name == TEST)
+        others = _usual(given, test, own)
+        upper = heard(lambda: _evaluated(subject, given, test, others, progress, saved=False), said)
+    return Whole(
+        given=given,
+        bank=chosen,
+        evaluation=evaluation,
+        label=label,
+        trial=lambda: _trial(subject, given, chosen),
+        upper=upper,
+        saved=label == own.name,
+        subtitle=_subtitle(subject, given),
+        settings=_settings(subject, chosen),
+        files=_files(subject),
+        warnings=[*subject.correction.warnings, *said],
+    )
+
+
+def _usual(given: Given, bank: GivenBank, own: Method) -> list[Method]:
+    """IS, DIS and SN, with a target bank DualIS, DualDIS and DBSN too, each at the correction's temperature."""
+    names = (*ONE_BANK, *(TWO_BANKS if bank.targets is not None else ()))
+    tau = settings(own).get("tau", settings(own).get("tau1")) or "auto"
+    made = []
+    for name in names:
+        fields = settings(method(name))
+        wanted: Any = {"tau": tau} if "tau" in fields else {"tau1": tau, "tau2": "auto"} if "tau1" in fields else {}
+        made.append(own if name == own.name else method(name, wanted))
+    return made
+
+
+def _evaluated(
+    subject: CorrectionSubject,
+    given: Given,
+    bank: GivenBank,
+    chosen: Sequence[Method],
+    progress: Progress | None,
+    *,
+    saved: bool,
+) -> Evaluation:
+    """Every method on the whole, as ``unhub.evaluate`` has it; the saved one with the bias that is in its file."""
+    wanted = (*RETRIEVAL, *SKEWNESS, "antihub@10", RANK) if given.judged else (*SKEWNESS[:-1], "antihub@10")
+    options = Options(
+        tuple(dict.fromkeys(wanted)), given.ties, None, given.ignore_self, RESAMPLES, given.seed, False, progress
+    )
+    everyone = [method("none"), *chosen]
+    known = {subject.correction.method.name: given.bias} if saved and given.bias is not None else None
+    return run(_trial(subject, given, bank), everyone, [True] * len(everyone), options, "forward", known)
+
+
+def _trial(subject: CorrectionSubject, given: Given, bank: GivenBank) -> Trial:
+    its, beside = subject.correction, subject.beside
+    reader = Reader(its.reader.metric, its.reader.normalize, its.reader.memory, tensors=False)
+    terms = Terms(allow_overlap=True, allow_empty=True)
+    if given.scores is not None:
+        matrices: dict[str, Any] = dict.fromkeys(SCORES)
+        rows = Rows(given.scores, name="scores")
+        return ScoreSide(reader, rows, matrices, given.relevance, terms).trial(reverse=False)
+    gallery = subject.gallery()
+    vectors: dict[str, Rows | None] = {"targets": gallery, "query_bank": None, "target_bank": None}
+    vectors["queries"] = its.query_bank
+    if beside.queries is not None:
+        vectors["queries"] = reader.vectors(beside.queries, "queries", like=gallery)
+    if bank.name == BANK:
+        terms = replace(terms, query_weight=its.query_weight)
+        vectors["query_bank"], vectors["target_bank"] = its.query_bank, its.target_bank
+        if beside.target_bank is not None:
+            vectors["target_bank"] = reader.vectors(beside.target_bank, "target_bank", like=gallery)
+    return VectorSide(reader, vectors, given.relevance, terms).trial(reverse=False)
+
+
+def _settings(subject: CorrectionSubject, bank: GivenBank) -> dict[str, Any]:
+    its = subject.correction
+    return {
+        "metric": its.reader.metric,
+        "normalize": its.reader.normalize,
+        "bank": bank.name,
+        "queries of its bank": its.bank_size,
+        "targets of its bank": its.target_bank_size,
+        "gallery fingerprint": its.fingerprint,
+    }
+
+
+def _subtitle(subject: CorrectionSubject, given: Given) -> str:
+    own = subject.correction.method
+    return f"A correction by {own.name}, of {given.relevance.gallery:,} targets."
+
+
+def _files(subject: CorrectionSubject) -> dict[str, str]:
+    """The SHA-256 of the correction and of what was given beside it."""
+    named = {"correction": subject.path} | {part: getattr(subject.beside, part) for part in PARTS}
+    named["relevant"] = subject.beside.relevant_flag
+    found = {}
+    for part, source in named.items():
+        path = Path((source or "").partition(SEPARATOR)[0]).expanduser()
+        if source and path.exists():
+            found[part] = hash_of(path)
+    return found

@@ -1,0 +1,97 @@
+"""From a story to the text of one HTML file."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from unhub.explore.story_model import Story
+from unhub.foundation.optional import require
+from unhub.report.html import charts, number_tables, words
+from unhub.report.html.heat import heat
+from unhub.report.html.thumbnails import thumbnails
+
+LIMIT = 5_000_000
+"""bytes of a report at the most"""
+TOO_LARGE = "Pictures are left out, since the report would be larger than 5 MB with them."
+LOOK = files("unhub.report") / "look"
+STYLES = ("tokens.css", "report.css")
+
+
+def html_report(story: Story) -> str:
+    """The report, without anything from outside; pictures are left out where it would be too large with them."""
+    drawn = _drawings(story)
+    pictures, notes = thumbnails(story.pictures)
+    text = _rendered(story, drawn, pictures, notes)
+    if len(text.encode("utf-8")) <= LIMIT:
+        return text
+    return _rendered(story, drawn, {}, [TOO_LARGE])
+
+
+def _rendered(story: Story, drawn: dict[str, Any], pictures: dict[str, str], notes: list[str]) -> str:
+    safe = require("markupsafe", extra="report").Markup
+    style = "\n".join((LOOK / name).read_text(encoding="utf-8") for name in STYLES)
+    rendered: str = (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            story=story,
+            notes=[*story.notes, *notes],
+            style=safe(style),
+            data=safe(embedded(story)),
+            pictures=pictures,
+            verdict=words.VERDICTS[story.verdict.kind],
+            chosen=next(line for line in story.table.lines if line.label == story.method),
+            transductive=any(line.transductive for line in story.table.lines),
+            drawn={key: [safe(each) for each in value] for key, value in drawn.items()},
+        )
+    )
+    return rendered
+
+
+def embedded(story: Story) -> str:
+    """The story as JSON that no browser can take for markup; the cells of the heat map are in its picture."""
+    plain = story.to_dict()
+    plain["heat"] = {name: plain["heat"][name] for name in ("rows", "columns", "low", "high")}
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _drawings(story: Story) -> dict[str, list[str]]:
+    """Every picture of lines and the heat maps, as SVG."""
+    maps = [heat(story.heat, "no correction", after=False)]
+    if story.heat.after is not None:
+        maps.append(heat(story.heat, story.name, after=True))
+    return {
+        "occurrences": [charts.occurrence(each, story.name) for each in story.occurrences],
+        "lorenz": [charts.lorenz(story.lorenz, story.name)],
+        "heat": maps,
+        "rounds": [charts.rounds(story.convergence)] if story.convergence else [],
+        "sweeps": [charts.sweep(each, at) for at, each in enumerate(story.sweeps)],
+    }
+
+
+@cache
+def _templates() -> Any:
+    jinja2 = require("jinja2", extra="report")
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("unhub.report.html"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": words.number, "signed": words.signed, "percent": words.percent, "place": words.place,
+        "called": words.called, "one": words.one, "interval": words.interval, "setting": words.setting,
+    }  # fmt: skip
+    made.globals |= {
+        "blocks": number_tables.blocks, "bars": number_tables.bars, "sums": number_tables.sums,
+        "curve": number_tables.curve,
+        "errors": number_tables.errors, "places": number_tables.places, "hashes": number_tables.hashes,
+    }  # fmt: skip
+    return made
