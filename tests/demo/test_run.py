@@ -86,9 +86,9 @@ def test_what_it_keeps_can_be_used(shown):
 def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
     text, _, _ = shown
     commands = re.findall(r"^ {4}(\S*unhub .*)$", text, flags=re.MULTILINE)
-    assert len(commands) == 3
+    assert [shlex.split(command)[1] for command in commands] == ["serve", "check", "fit", "evaluate"]
     script = str(Path(sys.executable).with_name("unhub"))
-    for command in commands:
+    for command in commands[1:]:
         done = subprocess.run(
             [script, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -53,7 +53,7 @@ def run(
 
     known: biases that were estimated before, by the label of the row.
     """
-    skipped = _skipped(trial, chosen, options.lenient)
+    skipped = _skipped(trial, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [(each, own) for each, own in zip(chosen, explicit, strict=True) if each.name not in skipped]
     seen = spread(trial.banks.queries)
     settled = [settle_temperature(each, trial.banks.queries, given=own, scores=seen) for each, own in running]

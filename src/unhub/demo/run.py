@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -21,9 +20,10 @@ from unhub.api.fit import fit
 from unhub.demo import clipart, emoji, show
 from unhub.demo.choice import Choice, choose, joined, quiet_evaluate, temperatures, variants, verdict
 from unhub.demo.dataset import DemoData
+from unhub.demo.keeping import ids, keep, page_command
+from unhub.demo.reporting import can_report, write_report
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.io import replace_file
 from unhub.methods import method
 
 SETS: Mapping[str, Callable[[str], DemoData]] = {
@@ -85,7 +85,7 @@ def run(
         targets=data.test.targets,
         query_bank=query_bank,
         target_bank=target_bank,
-        target_ids=_ids(data.test.target_labels),
+        target_ids=ids(data.test.target_labels),
     )
     if chosen == "none":
         show.say(console, "The steps below still show sn, so that you can see what it would do.")
@@ -100,7 +100,11 @@ def run(
     summary = _summary(data, diagnosis.to_dict(), result, upper, choices, chosen, why, extension)
     if output is not None:
         show.heading(console, 6, "Kept for you, and what to try next")
-        _keep(console, data, correction, summary, output)
+        folder = output  # not None, also for a type checker in the line below
+        _keep(
+            console, data, correction, summary, output,
+            lambda: write_report(data, folder, choices, chosen, why, language),
+        )  # fmt: skip
     return summary
 
 
@@ -155,7 +159,7 @@ def _search(
 def _extend(console: Console, data: DemoData, correction: Correction) -> dict[str, Any]:
     """The unseen targets get their bias without a refit, and are found among the old ones."""
     new = data.unseen
-    grown = correction.extended(new.targets, ids=_ids(new.target_labels, start=len(data.test.targets)))
+    grown = correction.extended(new.targets, ids=ids(new.target_labels, start=len(data.test.targets)))
     gallery = np.concatenate((data.test.targets, new.targets))
     hits = grown.search(new.queries, k=10, targets=gallery)
     ranks = _ranks(new.relevant + len(data.test.targets), hits.rows)
@@ -175,10 +179,6 @@ def _ranks(relevant: IntArray, rows: IntArray) -> IntArray:
     match = rows == relevant[:, None]
     ranks: IntArray = np.where(match.any(axis=1), match.argmax(axis=1) + 1, rows.shape[1] + 1)
     return ranks
-
-
-def _ids(labels: Sequence[str], start: int = 0) -> list[str]:
-    return [f"{start + row:04d} {label}" for row, label in enumerate(labels)]
 
 
 def _summary(
@@ -222,29 +222,28 @@ def _command() -> str:
     return "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
 
 
-def _keep(console: Console, data: DemoData, correction: Correction, summary: dict[str, Any], output: Path) -> None:
-    """The correction, the vectors and the numbers, as files that the commands below can be tried on."""
-    bank, second = joined(data.bank, data.dev)
-    parts = {
-        "targets": data.test.targets,
-        "queries": data.test.queries,
-        "relevant": data.test.relevant,
-        "query_bank": bank,
-        "target_bank": second,
-        "new_targets": data.unseen.targets,
-    }
-    for name, array in parts.items():
-        with replace_file(output / f"{name}.npy") as temporary:
-            np.save(temporary, array)
-    for name, labels in (("targets", data.test.target_labels), ("new_targets", data.unseen.target_labels)):
-        start = 0 if name == "targets" else len(data.test.targets)
-        with replace_file(output / f"{name}.ids.txt") as temporary:
-            temporary.write_text("\n".join(_ids(labels, start)) + "\n", encoding="utf-8")
-    with replace_file(output / "results.json") as temporary:
-        temporary.write_text(json.dumps(summary, indent=2, ensure_ascii=False), encoding="utf-8")
-    correction.save(output / f"{data.name}.unhub")
+def _keep(
+    console: Console,
+    data: DemoData,
+    correction: Correction,
+    summary: dict[str, Any],
+    output: Path,
+    report: Callable[[], Path],
+) -> None:
+    """The correction, the vectors and the numbers, as files that the commands below can be tried on, and a report."""
+    keep(data, correction, summary, output)
     here = escape(str(output))
     show.say(console, f"{here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
+    if can_report():
+        with console.status("writing the report"):
+            written = report()
+        show.say(
+            console, f"The report, with all numbers and pictures, is {escape(str(written))}: open it in a browser."
+        )
+    else:
+        show.say(console, escape("For a report with pictures install its packages: pip install 'unhub[report]'"))
+    show.say(console, "To turn the knobs yourself, open the page (pip install " + escape("'unhub[serve]'") + "):")
+    console.print(f"    {_command()} {escape(page_command(data, output))}", soft_wrap=True)
     show.say(console, "On your own vectors it is the same three commands; these run as they stand:")
     learnt = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"

@@ -59,7 +59,7 @@ def _line(row: MethodResult, standing: Standing, bank: str, *, saved: bool) -> L
 
 
 def _best(lines: list[Line], name: str) -> list[int]:
-    """The lines with the best value of a metric."""
+    """The lines with the best value of a metric; none where all have the same."""
     sign = better(name)
     told = {
         at: round(sign * line.values[name], 6)
@@ -68,4 +68,5 @@ def _best(lines: list[Line], name: str) -> list[int]:
     }
     if not sign or len(told) < 2:
         return []
-    return [at for at, value in told.items() if value == max(told.values())]
+    best = [at for at, value in told.items() if value == max(told.values())]
+    return best if len(best) < len(told) else []

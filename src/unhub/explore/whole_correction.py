@@ -97,7 +97,7 @@ def _evaluated(
     saved: bool,
 ) -> Evaluation:
     """Every method on the whole, as ``unhub.evaluate`` has it; the saved one with the bias that is in its file."""
-    wanted = (*RETRIEVAL, *SKEWNESS, "antihub@10", RANK) if given.judged else (*SKEWNESS[:-1], "antihub@10")
+    wanted = (*RETRIEVAL, *SKEWNESS, RANK) if given.judged else (*SKEWNESS[:-1], "antihub@10", "gini@10")
     options = Options(
         tuple(dict.fromkeys(wanted)), given.ties, None, given.ignore_self, RESAMPLES, given.seed, False, progress
     )
