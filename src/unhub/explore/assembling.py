@@ -93,8 +93,8 @@ def assembled(given: Given) -> Material:
         scores=_test_scores(given, queries.rows, targets.rows),
         relevance=_relevance(given.relevance, queries.rows, targets.rows),
         judged=given.judged,
-        queries=_side(given.sides[0], few),
-        targets=_side(given.sides[1], only),
+        queries=_side(given.sides[0], few, given.media_folder),
+        targets=_side(given.sides[1], only, given.media_folder),
         query_ids=_some(given.ids[0], few),
         target_ids=_some(given.ids[1], only),
         banks=banks,
@@ -192,8 +192,10 @@ def _relevance(whole: Relevance, queries: IntArray, targets: IntArray) -> Releva
     )
 
 
-def _side(side: Side, rows: IntArray | None) -> Side:
-    return side if rows is None else Side(_some(side.names, rows), _some(side.media, rows))
+def _side(side: Side, rows: IntArray | None, folder: Path | None) -> Side:
+    """The items that stay; a file that a link leads to from elsewhere is not shown."""
+    media = [each if each is not None and folder and each.inside(folder) else None for each in _some(side.media, rows)]
+    return Side(_some(side.names, rows), media)
 
 
 def _some(values: Sequence[T], rows: IntArray | None) -> Sequence[T]:

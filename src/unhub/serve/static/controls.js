@@ -1,0 +1,106 @@
+// The settings: direction, bank, method, temperature, strength and k. Each change goes into the address.
+
+import { byId, h, later, replace } from "./dom.js";
+import { change, state } from "./state.js";
+
+const RANGE = 16; // times smaller and larger than the usual temperature
+const settled = later((changes) => change(changes), 40);
+
+let drawn = "";
+
+export function drawControls(about, view) {
+  const direction = about.directions.find((each) => each.name === view.setting.direction);
+  const bank = direction.banks.find((each) => each.name === view.setting.bank);
+  const method = bank.methods.find((each) => each.label === view.setting.method);
+  const kind = [direction.name, bank.name, method.label].join("|");
+  if (kind === drawn) return refresh(method, view); // a slider that is being moved must stay the same element
+  drawn = kind;
+  replace(byId("controls"),
+    about.directions.length > 1 ? choice("direction", "Direction", about.directions.map((each) => [each.name, each.name]), direction.name,
+      (name) => change({ direction: name, bank: kept(about, name), method: undefined, tau: undefined, hub: undefined, query: undefined, from: undefined, to: undefined }, { step: true })) : null,
+    choice("bank", "Bank", direction.banks.map((each) => [each.name, each.name]), bank.name,
+      (name) => change({ bank: name, method: still(direction, name, method.label), tau: undefined }, { step: true })),
+    choice("method", "Method", bank.methods.map((each) => [each.label, each.name]), method.label,
+      (label) => change({ method: label, tau: undefined }, { step: true })),
+    temperature(method, view),
+    strength(method, about),
+    depth(about));
+}
+
+/** Shows the values again, but for the one that is being changed. */
+function refresh(method, view) {
+  const usual = method.tau ?? view.tau ?? 0.01;
+  const now = state.tau ?? view.tau ?? usual;
+  const values = { "set-strength": state.strength, "strength-number": method.has_strength ? state.strength : "" };
+  if (method.has_tau) {
+    values["set-tau"] = Math.log(now / usual) / Math.log(RANGE);
+    values["tau-number"] = Number(now.toPrecision(3));
+  }
+  for (const [id, value] of Object.entries(values)) if (document.activeElement?.id !== id) byId(id).value = value;
+  byId("set-tau").setAttribute("aria-valuetext", `temperature ${Number(now.toPrecision(3))}`);
+  byId("set-strength").setAttribute("aria-valuetext", `strength ${state.strength}`);
+  for (const radio of document.querySelectorAll("input[name=k]")) radio.checked = Number(radio.value) === state.k;
+}
+
+/** The bank of the same name in another direction, if it is there. */
+function kept(about, direction) {
+  const banks = about.directions.find((each) => each.name === direction).banks;
+  return banks.some((each) => each.name === state.bank) ? state.bank : banks[0].name;
+}
+
+function still(direction, bank, label) {
+  const methods = direction.banks.find((each) => each.name === bank).methods;
+  return methods.some((each) => each.label === label) ? label : methods.at(-1).label;
+}
+
+function choice(name, title, options, chosen, pick) {
+  const select = h("select", { id: `set-${name}`, "data-key": `set-${name}`, onchange: (event) => pick(event.target.value) },
+    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  return h("div", { class: "field" }, h("label", { for: `set-${name}` }, title), select);
+}
+
+function temperature(method, view) {
+  const usual = method.tau ?? view.tau ?? 0.01;
+  const now = state.tau ?? view.tau ?? usual;
+  const off = !method.has_tau;
+  const at = Math.log(now / usual) / Math.log(RANGE);
+  const move = (event) => {
+    const value = Number((usual * RANGE ** Number(event.target.value)).toPrecision(3));
+    byId("tau-number").value = value;
+    settled({ tau: value });
+  };
+  return slider("tau", "Temperature τ", off, { min: -1, max: 1, step: 0.01, value: at, text: off ? "" : Number(now.toPrecision(3)), move,
+    said: `temperature ${Number(now.toPrecision(3))}`,
+    type: (value) => change({ tau: value > 0 ? value : undefined }) });
+}
+
+function strength(method, about) {
+  const off = !method.has_strength;
+  const move = (event) => {
+    byId("strength-number").value = event.target.value;
+    settled({ strength: Number(event.target.value) });
+  };
+  return slider("strength", "Strength", off, { min: 0, max: 2, step: 0.05, value: state.strength, text: off ? "" : state.strength, move,
+    said: `strength ${state.strength}`,
+    type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }) });
+}
+
+function slider(name, title, off, { min, max, step, value, text, move, type, said }) {
+  return h("div", { class: "field wide" },
+    h("label", { for: `${name}-number` }, title),
+    h("div", { class: "pair" },
+      h("input", { type: "range", id: `set-${name}`, "data-key": `set-${name}`, min, max, step, value: String(value), disabled: off,
+        "aria-label": `${title}, as a slider`, "aria-valuetext": said, oninput: move }),
+      h("input", { type: "number", id: `${name}-number`, "data-key": `${name}-number`, step: "any", min: "0", value: String(text), disabled: off,
+        onchange: (event) => { if (event.target.value !== "") type(Number(event.target.value)); } })));
+}
+
+function depth(about) {
+  return h("fieldset", { class: "field" },
+    h("legend", {}, "Places that count, k"),
+    h("div", { class: "segments" }, about.depths.map((k) => {
+      const radio = h("input", { type: "radio", name: "k", id: `k-${k}`, "data-key": `k-${k}`, value: k, onchange: () => change({ k }) });
+      radio.checked = k === state.k;
+      return [radio, h("label", { for: `k-${k}` }, String(k))];
+    })));
+}

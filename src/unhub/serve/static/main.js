@@ -1,0 +1,117 @@
+// The page: reads its address, asks the server once for everything that is shown, and draws it together.
+
+import { get } from "./api.js";
+import { drawCard } from "./card.js";
+import { askChanges, drawChanges, frameChanges } from "./changes.js";
+import { askComparison, drawComparison, frameCompare } from "./compare.js";
+import { drawControls } from "./controls.js";
+import { byId, h, replace, say } from "./dom.js";
+import { drawHeadline, drawResults } from "./headline.js";
+import { drawHubs, frameHubs } from "./hubs.js";
+import { drawMap, frameMap } from "./map.js";
+import { change, onChange, SETTING, setting, state } from "./state.js";
+import { copy } from "./tables.js";
+
+const PANELS = { hubs: "Hubs", compare: "Compare", changes: "Better and worse", map: "Map" };
+let about, view, items, itemsOf, turn = 0, drawnFor = "";
+
+async function start() {
+  theme(localStorage.getItem("theme") ?? "auto");
+  about = await get("about", "/api/about");
+  if (!about) return;
+  byId("title").textContent = about.title;
+  document.title = `${about.title}: unhub`;
+  frameHubs();
+  frameCompare(about);
+  frameChanges();
+  frameMap();
+  drawTabs();
+  onChange(update);
+  await update();
+}
+
+/** Asks for all that is in sight with one setting and draws it in one go; a newer call makes an older one void. */
+async function update() {
+  const mine = (turn += 1);
+  const direction = state.direction ?? about.opening.direction;
+  const wanted = JSON.stringify(setting());
+  const known = wanted === drawnFor ? view : null;
+  const [newView, newItems, card, compared, changed] = await Promise.all([
+    known ?? get("view", "/api/view", setting()),
+    itemsOf === direction ? items : get("items", "/api/targets", { direction }),
+    state.panel === "hubs" && state.hub !== undefined ? get("hub", `/api/hub/${state.hub}`, setting()) : null,
+    state.panel === "compare" ? askComparison() : null,
+    state.panel === "changes" ? askChanges(judged(direction)) : null,
+  ]);
+  if (mine !== turn || !newView || !newItems) return;
+  [view, items, itemsOf, drawnFor] = [newView, newItems, direction, wanted];
+  drawControls(about, view);
+  if (!known) { drawHeadline(view); drawResults(view); }
+  showPanel();
+  if (state.panel === "hubs") { drawHubs(about, view, items); drawCard(card, view, judged(direction)); }
+  if (state.panel === "compare") drawComparison(compared, view);
+  if (state.panel === "changes") drawChanges(changed);
+  if (state.panel === "map") drawMap(view, items);
+  document.body.dataset.drawn = String(mine);
+}
+
+const judged = (direction) => about.directions.find((each) => each.name === direction)?.judged ?? false;
+
+function drawTabs() {
+  const names = Object.keys(PANELS);
+  replace(byId("tabs"), names.map((name) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => change({ panel: name }, { step: true }) }, PANELS[name])));
+  byId("tabs").addEventListener("keydown", (event) => {
+    const at = names.indexOf(state.panel);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const name = names[(to + names.length) % names.length];
+    change({ panel: name }, { step: true });
+    byId(`tab-${name}`).focus();
+  });
+}
+
+function showPanel() {
+  if (!(state.panel in PANELS)) change({ panel: "hubs" });
+  for (const name of Object.keys(PANELS)) {
+    byId(`panel-${name}`).hidden = name !== state.panel;
+    byId(`tab-${name}`).setAttribute("aria-selected", String(name === state.panel));
+    byId(`tab-${name}`).tabIndex = name === state.panel ? 0 : -1;
+  }
+}
+
+/** The command that gives the numbers of this view, and the address of the view. */
+function showCommand() {
+  const dialog = byId("command-dialog");
+  const part = (title, text, key) => h("section", {}, h("h3", {}, title), h("pre", { tabindex: "0" }, text),
+    h("button", { type: "button", "data-key": key, onclick: async (event) => { event.target.textContent = (await copy(text)) ? "Copied" : "Not copied"; say(event.target.textContent); } }, "Copy"));
+  replace(dialog, h("h2", { id: "command-title" }, "The same numbers on the command line"),
+    part("Command, over all of the data", view?.command ?? "", "copy-command"),
+    part("Address of this view", location.href, "copy-address"),
+    h("form", { method: "dialog" }, h("button", {}, "Close")));
+  dialog.showModal();
+}
+
+function theme(name) {
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  localStorage.setItem("theme", name);
+  const button = byId("theme-button");
+  button.textContent = { auto: "◐ Auto", light: "○ Light", dark: "● Dark" }[name];
+  button.setAttribute("aria-label", `Colours: ${{ auto: "as the system has them", light: "light", dark: "dark" }[name]}`);
+}
+
+byId("command-button").addEventListener("click", showCommand);
+byId("theme-button").addEventListener("click", () => {
+  const order = ["auto", "light", "dark"];
+  theme(order[(order.indexOf(localStorage.getItem("theme") ?? "auto") + 1) % 3]);
+  if (view && state.panel === "map") drawMap(view, items);
+});
+byId("controls").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, select, textarea")) return;
+  const field = { hubs: "find", compare: "query-find", changes: "words-find" }[state.panel];
+  if (field) { event.preventDefault(); byId(field).focus(); }
+});
+
+start();

@@ -1,0 +1,66 @@
+// The state of the page is its address: whoever opens the same address sees the same view.
+
+import { h } from "./dom.js";
+
+const NUMBERS = new Set(["tau", "strength", "k", "hub", "query", "from", "to", "more"]);
+const DEFAULTS = { panel: "hubs", list: "hubs", strength: 1, k: 1 };
+/** what the server needs to know; the rest is about what is shown */
+export const SETTING = ["direction", "bank", "method", "tau", "strength", "k"];
+
+export let state = read();
+const listeners = new Set();
+
+function read() {
+  const found = { ...DEFAULTS };
+  for (const [name, value] of new URLSearchParams(location.search)) {
+    if (!NUMBERS.has(name)) found[name] = value;
+    else if (value !== "" && Number.isFinite(Number(value))) found[name] = Number(value);
+  }
+  return found;
+}
+
+/** Changes some of the state. step: a new entry in the history, so that Back undoes it. */
+export function change(changes, { step = false } = {}) {
+  const next = { ...state, ...changes };
+  for (const [name, value] of Object.entries(next)) {
+    if (value === undefined || value === null || value === "") delete next[name];
+  }
+  state = { ...DEFAULTS, ...next };
+  const address = addressOf(state);
+  if (step) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+  for (const each of listeners) each(Object.keys(changes));
+}
+
+export function addressOf(which) {
+  const said = new URLSearchParams();
+  for (const [name, value] of Object.entries(which)) {
+    if (value !== undefined && value !== null && DEFAULTS[name] !== value) said.set(name, value);
+  }
+  const text = said.toString();
+  return text ? `?${text}` : location.pathname;
+}
+
+/** A link to the view with these changes: opened here by a click, elsewhere by whatever the browser offers. */
+export function link(changes, text, props = {}) {
+  const next = Object.fromEntries(Object.entries({ ...state, ...changes }).filter(([, value]) => value !== undefined));
+  return h("a", { class: "link", href: addressOf(next), ...props, onclick: (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    change(changes, { step: true });
+  } }, text);
+}
+
+export function onChange(call) {
+  listeners.add(call);
+}
+
+/** The setting alone, as the server takes it. */
+export function setting() {
+  return Object.fromEntries(SETTING.filter((name) => state[name] !== undefined).map((name) => [name, state[name]]));
+}
+
+addEventListener("popstate", () => {
+  state = read();
+  for (const each of listeners) each(SETTING);
+});
