@@ -141,7 +141,7 @@ def test_the_list_sorts_and_searches(visit, server):
     until(page, "location.search.includes('list=never')")
     until(
         page,
-        "[...document.querySelectorAll('#hub-rows tbody tr > :nth-child(2)')].every((each) => each.textContent === '0')",
+        "[...document.querySelectorAll('#hub-rows tbody td:nth-child(2)')].every((each) => each.textContent === '0')",
     )
     page.get_by_role("button", name=re.compile("^Biggest movers")).click()
     until(page, "location.search.includes('list=movers')")
@@ -247,8 +247,13 @@ def test_the_map_is_drawn_zoomed_and_listed(visit):
     watched = visit("/?panel=map&method=sn")
     page = watched.page
     until(page, "document.querySelector('#map').getAttribute('aria-label').includes('450 points')", seconds=90)
-    inked = """() => { const c = document.querySelector('#map'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-      let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; }"""
+    inked = """() => {
+      const canvas = document.querySelector('#map');
+      const values = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      let count = 0;
+      for (let at = 3; at < values.length; at += 4) count += values[at] > 0;
+      return count;
+    }"""
     until(page, f"({inked})() > 2000")
     box = page.locator("#map").bounding_box()
     page.get_by_role("button", name="Lasso").click()
@@ -431,7 +436,11 @@ def test_a_mistake_in_the_address_is_said(browser, server):
     page = browser.new_page()
     page.goto(f"{server}/?bank=nowhere")
     page.locator("#problem").wait_for()
-    assert page.locator("#problem").inner_text() == "there is no bank 'nowhere'; there are val, test queries."
+    said = "there is no bank 'nowhere'; there are val, test queries. Start afresh"
+    assert page.locator("#problem").inner_text() == said
+    page.get_by_role("link", name="Start afresh").click()
+    page.wait_for_selector("h1")
+    assert not page.locator("#problem").is_visible()
     page.close()
 
 

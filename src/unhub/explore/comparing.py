@@ -9,7 +9,7 @@ import numpy as np
 from unhub.core.topk import top_k
 from unhub.explore.material import SAVED
 from unhub.explore.model import Answer, Column, Comparison
-from unhub.explore.names import shown_name
+from unhub.explore.names import listed_name
 from unhub.explore.stage import Scene, Setting, Stage, methods_of, temperature
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
@@ -51,13 +51,16 @@ def typed(stage: Stage, setting: Setting, text: str, vector: FloatArray) -> Comp
 def _columns(stage: Stage, setting: Setting, row: FloatArray, right: IntArray, query: int | None) -> list[Column]:
     its = stage.scene(setting).material
     can = methods_of(its, setting.bank)
-    names = [each for each in (*COLUMNS[:1], SAVED, *COLUMNS[1:]) if each in can]
+    names = [each for each in COLUMNS if each in can]
+    if SAVED in can:  # in the place of its own method
+        own = can[SAVED].name
+        names = [SAVED if each == own else each for each in names] if own in names else [*names, SAVED]
     if setting.method not in names:
         names.append(setting.method)
     columns: list[Column] = []
     before: dict[int, int] = {}
     for name in names:
-        mine = setting if name == setting.method else dataclasses.replace(setting, method=name, tau=None, strength=1.0)
+        mine = setting if name == setting.method else dataclasses.replace(setting, method=name, tau=None, strength=None)
         scene = stage.scene(mine)
         if scene.after.bias is None and name != "none":
             continue  # not a bias: its rows cannot be made one at a time
@@ -90,4 +93,4 @@ def _column(scene: Scene, row: FloatArray, right: IntArray, query: int | None, b
         )
     rank = float(1 + (fixed > fixed[right].max()).sum()) if len(right) else None
     tau = None if name == "none" else temperature(scene.method)
-    return Column(name, shown_name(name), tau, rank, answers)
+    return Column(name, listed_name(name, scene.method.name), tau, rank, answers)

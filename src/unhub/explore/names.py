@@ -13,6 +13,15 @@ NAMES = {
 }  # fmt: skip
 
 
+def listed_name(label: str, method: str) -> str:
+    """The name in a list, where a correction stands beside its own method fitted anew.
+
+    >>> listed_name("saved", "dbsn"), listed_name("sn", "sn")
+    ('DBSN as saved', 'SN')
+    """
+    return f"{shown_name(method)} as saved" if label == SAVED else shown_name(label)
+
+
 def shown_name(method: str) -> str:
     """The name as people write it.
 

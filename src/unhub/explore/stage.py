@@ -42,7 +42,8 @@ class Setting:
     method: str
     tau: float | None = None
     """None: as the method is used here"""
-    strength: float = 1.0
+    strength: float | None = None
+    """None: one, or that of a correction as it was saved"""
     k: int = 10
 
 
@@ -75,11 +76,14 @@ class Stage:
             raise InputError(f"there is no bank {setting.bank!r}; there are {', '.join(material.banks)}.")
         if setting.k not in DEPTHS:
             raise InputError(f"k is {setting.k}; choose one of {', '.join(map(str, DEPTHS))}.")
-        if not 0 <= setting.strength <= MOST_STRENGTH:
-            raise InputError(f"strength is {setting.strength:g}; choose a number from 0 to {MOST_STRENGTH:g}.")
         can = methods_of(material, setting.bank)
         if setting.method not in can:
             raise InputError(f"there is no method {setting.method!r} with this bank; there are {', '.join(can)}.")
+        if setting.strength is None:
+            own = getattr(can[setting.method], "strength", 1.0) if setting.method == SAVED else 1.0
+            setting = dataclasses.replace(setting, strength=float(own))
+        elif not 0 <= setting.strength <= MOST_STRENGTH:
+            raise InputError(f"strength is {setting.strength:g}; choose a number from 0 to {MOST_STRENGTH:g}.")
         chosen, bias, warned = self._estimated(material, setting)
         before = self._ranked(material, setting, method("none"), None)
         after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)

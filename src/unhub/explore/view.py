@@ -11,7 +11,7 @@ from unhub.api.evaluation import MethodResult
 from unhub.explore.changes import ranks
 from unhub.explore.material import Subject
 from unhub.explore.model import Headline, Line, Range, Verdict
-from unhub.explore.names import shown_name
+from unhub.explore.names import listed_name, shown_name
 from unhub.explore.stage import JUDGED, Scene, Setting, temperature
 from unhub.explore.telling import counts_of, gain_of, headline, verdict
 from unhub.methods import settings
@@ -49,7 +49,7 @@ def view(subject: Subject, scene: Scene) -> View:
     if its.judged and corrected:
         gain = gain_of(scene.before, scene.after, its.relevance.clusters(), rounds=ROUNDS, seed=its.seed)
     shared = None if scene.learnt.scores is None else scene.learnt.shared
-    name = shown_name(setting.method)
+    name = shown_name(scene.method.name)
     standing = _standing(scene) if its.judged else (0, 0, 0)
     lines = [_line(scene, scene.before, "none", None, (0, 0, 0))]
     if corrected:
@@ -78,7 +78,7 @@ def _line(scene: Scene, row: MethodResult, label: str, gain: Range | None, stand
     values = {name: row.values[name] for name in shown if name in row.values and math.isfinite(row.values[name])}
     return Line(
         label=label,
-        name=shown_name(label),
+        name=listed_name(label, scene.method.name),
         tau=temperature(scene.method) if label != "none" else None,
         transductive=label != "none" and scene.learnt.transductive,
         values=values,

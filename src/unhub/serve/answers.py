@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from unhub.banks import spread
 from unhub.explore.material import SAVED, Material, Subject
 from unhub.explore.model import Change
-from unhub.explore.names import shown_name
+from unhub.explore.names import listed_name
 from unhub.explore.stage import DEPTHS, MOST_STRENGTH, Setting, methods_of, temperature
 from unhub.foundation.version import VERSION
 from unhub.methods import is_additive, settings
@@ -102,7 +102,8 @@ def about(subject: Subject, *, encoder: bool) -> About:
     first = materials[0]
     bank = next(iter(first.banks))
     can = methods_of(first, bank)
-    opening = Setting(first.direction, bank, next(name for name in FIRST if name in can), None, 1.0, OPENING_K)
+    label = next(name for name in FIRST if name in can)
+    opening = Setting(first.direction, bank, label, None, None, OPENING_K)
     directions = [_direction(each) for each in materials]
     asks = encoder and first.vectors is not None
     return About(subject.title, VERSION, directions, list(DEPTHS), MOST_STRENGTH, asks, opening)
@@ -137,7 +138,7 @@ def _direction(material: Material) -> DirectionChoice:
         methods = [
             MethodChoice(
                 label,
-                shown_name(label),
+                listed_name(label, each.name),
                 temperature(settle(each, automatic)),
                 label != SAVED and bool({"tau", "tau1"} & set(settings(each))),
                 label != "none" and is_additive(each),

@@ -52,7 +52,7 @@ class Chosen(BaseModel):
     bank: str | None = Field(None, max_length=NAME)
     method: str | None = Field(None, max_length=NAME)
     tau: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
-    strength: float = Field(1.0, ge=0, le=MOST_STRENGTH, allow_inf_nan=False)
+    strength: float | None = Field(None, ge=0, le=MOST_STRENGTH, allow_inf_nan=False)
     k: int = Field(1, description=f"one of {', '.join(map(str, DEPTHS))}")
 
     def setting(self, opening: Setting) -> Setting:

@@ -1,6 +1,6 @@
 // Asking the server; a mistake comes back as a sentence, which is shown.
 
-import { byId } from "./dom.js";
+import { byId, h, replace } from "./dom.js";
 
 const under = new Map();
 let waiting = 0;
@@ -26,11 +26,11 @@ async function ask(name, address, options) {
     const response = await fetch(address, { ...options, signal: control.signal });
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error ?? `the server answered ${response.status}`);
-    complain(null);
+    complain(name, null);
     return answer;
   } catch (error) {
     if (error.name === "AbortError") return undefined;
-    complain(error instanceof TypeError ? "the server does not answer; is unhub serve still running?" : error.message);
+    complain(name, error instanceof TypeError ? "the server does not answer; is unhub serve still running?" : error.message);
     return undefined;
   } finally {
     busy(-1);
@@ -43,10 +43,15 @@ function busy(change) {
   byId("busy").classList.toggle("on", waiting > 0);
 }
 
-function complain(text) {
-  const place = byId("problem");
-  place.hidden = text === null;
-  if (text !== null) place.textContent = text;
+const problems = new Map();
+
+/** Shows what went wrong until the same question is answered. */
+function complain(name, text) {
+  if (text === null) problems.delete(name);
+  else problems.set(name, text);
+  const place = byId("problem"), [first] = problems.values();
+  place.hidden = first === undefined;
+  if (first !== undefined) replace(place, `${first} `, h("a", { href: location.pathname }, "Start afresh"));
 }
 
 /** The address of an item's picture, sound or video. */

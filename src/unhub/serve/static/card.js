@@ -46,7 +46,7 @@ function reached(card, k, judged) {
     { key: "after", title: "place after", number: true, text: (row) => row.after ?? "", cell: (row) => row.after ?? "–" },
   ];
   const shown = card.reached.length < card.reached_total ? ` (the first ${count(card.reached.length)})` : "";
-  return h("section", {}, h("div", { class: "row" }, h("h3", {}, `${count(card.reached_total)} queries have it ${k === 1 ? "first" : `among their first ${k}`}, before or after${shown}`),
+  return h("section", {}, h("div", { class: "row" }, h("h3", {}, `${count(card.reached_total)} ${card.reached_total === 1 ? "query has it" : "queries have it"} ${k === 1 ? "first" : `among the first ${k}`}, before or after${shown}`),
     copier(columns, () => card.reached, "queries of this target")),
   card.reached.length ? h("div", { class: "rows short", tabindex: "0", role: "region", "aria-label": "Queries that reach it" },
     table(columns.filter((column) => !column.only), card.reached, { caption: "Queries that reach this target" })) : h("p", { class: "quiet" }, "No query does."));
@@ -64,7 +64,7 @@ function contributions(card) {
     { key: "score", title: "score", number: true, text: (row) => number(row.score, 3) },
     ...(shared ? [{ key: "share", title: "share of its bias", number: true, text: (row) => `${(100 * row.share).toFixed(1)} %`, cell: (row) => shareOf(row, card.contributions[0].share) }] : []),
   ];
-  const title = shared ? `Who pushes it down, of the bank ${card.bank}` : `Nearest of the bank ${card.bank}`;
+  const title = shared ? `Who pushes it down (bank: ${card.bank})` : `Nearest bank queries (bank: ${card.bank})`;
   return h("section", {}, h("div", { class: "row" }, h("h3", {}, title), copier(columns, () => card.contributions, "bank queries")),
     h("div", { class: "rows short", tabindex: "0", role: "region", "aria-label": title },
       table(columns, card.contributions, { caption: title })));

@@ -17,13 +17,13 @@ export function drawControls(about, view) {
   drawn = kind;
   replace(byId("controls"),
     about.directions.length > 1 ? choice("direction", "Direction", about.directions.map((each) => [each.name, each.name]), direction.name,
-      (name) => change({ direction: name, bank: kept(about, name), method: undefined, tau: undefined, hub: undefined, query: undefined, from: undefined, to: undefined }, { step: true })) : null,
+      (name) => change({ direction: name, bank: kept(about, name), method: undefined, tau: undefined, strength: undefined, hub: undefined, query: undefined, from: undefined, to: undefined }, { step: true })) : null,
     choice("bank", "Bank", direction.banks.map((each) => [each.name, each.name]), bank.name,
-      (name) => change({ bank: name, method: still(direction, name, method.label), tau: undefined }, { step: true })),
+      (name) => change({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined }, { step: true })),
     choice("method", "Method", bank.methods.map((each) => [each.label, each.name]), method.label,
-      (label) => change({ method: label, tau: undefined }, { step: true })),
+      (label) => change({ method: label, tau: undefined, strength: undefined }, { step: true })),
     temperature(method, view),
-    strength(method, about),
+    strength(method, about, view),
     depth(about));
 }
 
@@ -31,14 +31,15 @@ export function drawControls(about, view) {
 function refresh(method, view) {
   const usual = method.tau ?? view.tau ?? 0.01;
   const now = state.tau ?? view.tau ?? usual;
-  const values = { "set-strength": state.strength, "strength-number": method.has_strength ? state.strength : "" };
+  const strong = view.setting.strength;
+  const values = { "set-strength": strong, "strength-number": method.has_strength ? strong : "" };
   if (method.has_tau) {
     values["set-tau"] = Math.log(now / usual) / Math.log(RANGE);
     values["tau-number"] = Number(now.toPrecision(3));
   }
   for (const [id, value] of Object.entries(values)) if (document.activeElement?.id !== id) byId(id).value = value;
   byId("set-tau").setAttribute("aria-valuetext", `temperature ${Number(now.toPrecision(3))}`);
-  byId("set-strength").setAttribute("aria-valuetext", `strength ${state.strength}`);
+  byId("set-strength").setAttribute("aria-valuetext", `strength ${strong}`);
   for (const radio of document.querySelectorAll("input[name=k]")) radio.checked = Number(radio.value) === state.k;
 }
 
@@ -74,14 +75,15 @@ function temperature(method, view) {
     type: (value) => change({ tau: value > 0 ? value : undefined }) });
 }
 
-function strength(method, about) {
+function strength(method, about, view) {
+  const strong = view.setting.strength;
   const off = !method.has_strength;
   const move = (event) => {
     byId("strength-number").value = event.target.value;
     settled({ strength: Number(event.target.value) });
   };
-  return slider("strength", "Strength", off, { min: 0, max: 2, step: 0.05, value: state.strength, text: off ? "" : state.strength, move,
-    said: `strength ${state.strength}`,
+  return slider("strength", "Strength", off, { min: 0, max: 2, step: 0.05, value: strong, text: off ? "" : strong, move,
+    said: `strength ${strong}`,
     type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }) });
 }
 

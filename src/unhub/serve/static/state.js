@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 
 const NUMBERS = new Set(["tau", "strength", "k", "hub", "query", "from", "to", "more"]);
-const DEFAULTS = { panel: "hubs", list: "hubs", strength: 1, k: 1 };
+const DEFAULTS = { panel: "hubs", list: "hubs", k: 1 };
 /** what the server needs to know; the rest is about what is shown */
 export const SETTING = ["direction", "bank", "method", "tau", "strength", "k"];
 
