@@ -4,12 +4,16 @@
 PYTHON ?= python3
 VENV_DEMO = .venv-demo
 VENV = .venv
+HERE = demo-output/emoji-de
+PAGE = --targets $(HERE)/targets.npy --queries $(HERE)/queries.npy --relevant $(HERE)/relevant.npy \
+	--target-bank $(HERE)/target_bank.npy --captions $(HERE)/queries.txt --bank-captions $(HERE)/query_bank.txt \
+	--target-captions $(HERE)/targets.txt --encoder unhub.demo.emoji:encode
 VENV_BENCH = .venv-bench
 BIN = $(VENV)/bin
-SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils
+SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart test lint types format bench bench-flickr30k bench-stores bench-experiments docs clean
+.PHONY: help demo demo-clipart page test lint types format bench bench-flickr30k bench-stores bench-page bench-experiments docs clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -19,6 +23,12 @@ demo: $(VENV_DEMO)/.ready  ## find an emoji in German, before and after (a few m
 
 demo-clipart: $(VENV_DEMO)/.ready  ## find a drawing by its words
 	$(VENV_DEMO)/bin/unhub demo clipart
+
+page: demo-output/emoji-de/emoji.unhub  ## the demo's emoji in the browser: hubs, comparisons, a map (Ctrl-C ends it)
+	$(VENV_DEMO)/bin/unhub serve $< $(PAGE)
+
+demo-output/emoji-de/emoji.unhub: | $(VENV_DEMO)/.ready
+	$(VENV_DEMO)/bin/unhub demo emoji
 
 test: $(VENV)/.ready $(VENV)/.system lint  ## lint, types, import layers, and every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests
@@ -38,6 +48,9 @@ bench-stores: $(VENV)/.ready  ## corrected beside raw search in every store, exp
 	$(BIN)/python benchmarks/in_stores.py
 	$(BIN)/python benchmarks/million.py
 	$(BIN)/python benchmarks/forms.py
+
+bench-page: $(VENV)/.ready  ## how quickly the page answers, and a hundred visitors at once
+	$(BIN)/python benchmarks/page.py
 
 bench-experiments: $(VENV)/.ready  ## every table and figure of an experiment with a bank of 30,000 queries (minutes)
 	$(BIN)/python benchmarks/reproduction.py
@@ -67,8 +80,8 @@ $(VENV)/.ready: pyproject.toml requirements/test.txt
 	touch $@
 
 # What tests use of the system: Unicode's tables, which one test rebuilds the emoji table from; a LaTeX with booktabs
-# and multirow, which tables are set with, and pdftotext, which reads them. Without the right to install them those
-# tests are skipped, by name.
+# and multirow, which tables are set with, and pdftotext, which reads them; a browser, which opens the report and the
+# page. Without the right to install them those tests are skipped, by name.
 $(VENV)/.system: $(VENV)/.ready Makefile
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		dpkg -s $(SYSTEM) > /dev/null 2>&1 || apt-get update -qq; \
@@ -91,5 +104,5 @@ $(VENV_BENCH)/.ready: pyproject.toml requirements/bench.txt
 
 $(VENV_DEMO)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV_DEMO)
-	$(VENV_DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[demo]'
+	$(VENV_DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[demo,report,serve]'
 	touch $@

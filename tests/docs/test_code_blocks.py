@@ -24,7 +24,11 @@ BLOCK = re.compile(
 )
 
 # Commands that cannot run here, each with the reason.
-NOT_RUN = {"unhub demo": "needs an encoder that is an extra", "pip ": "would install packages"}
+NOT_RUN = {
+    "unhub demo": "needs an encoder that is an extra",
+    "pip ": "would install packages",
+    "unhub serve": "serves until it is ended",
+}
 
 
 def blocks(page):

@@ -9,7 +9,7 @@ import pytest
 
 from unhub.io import open_rows
 
-KNOWN = ".npy, .npz, .safetensors, .pt, .pth, .parquet, .arrow, .feather, .ipc, .h5, .hdf5, .mat, .zarr"
+KNOWN = ".npy, .npz, .safetensors, .unhub, .pt, .pth, .parquet, .arrow, .feather, .ipc, .h5, .hdf5, .mat, .zarr"
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_unusable_id_files(sentence, tmp_path):
     )
     assert refused("x.docx", "a") == (
         "ids: x.docx has the unknown extension '.docx'; known are .txt, .json, .csv, .tsv, .npy, .npz, .safetensors, "
-        ".pt, .pth, .parquet, .arrow, .feather, .ipc, .h5, .hdf5, .mat, .zarr."
+        ".unhub, .pt, .pth, .parquet, .arrow, .feather, .ipc, .h5, .hdf5, .mat, .zarr."
     )
     np.save(tmp_path / "x.npy", np.eye(2))
     assert sentence(read_ids, tmp_path / "x.npy") == (

@@ -75,3 +75,10 @@ def test_every_table_and_figure_of_an_experiment(tmp_path):
     assert "each method on its own / all together" in said
     assert {"table query-aware", "table banks", "figure hub-map", "figure bank-source"} <= set(written["seconds"])
     assert written["alone_over_shared"] > 0
+
+
+def test_the_page_answers(tmp_path):
+    said, written = results("page.py", tmp_path)
+    assert "x one ranking" in said
+    assert {"temperature of dbsn", "strength", "k", "hub card", "comparison", "losses"} <= set(written["seconds"])
+    assert written["crowd"]["errors"] == 0

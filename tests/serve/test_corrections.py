@@ -1,9 +1,13 @@
 """A correction on the page: with queries of one's own, with those of its bank, with scores alone."""
 
+import json
+import shlex
+
 import numpy as np
 import pytest
 
 import unhub
+from unhub.cli import main
 from unhub.explore.comparing import comparison
 from unhub.explore.correction_subject import BANK, FORWARD, Beside
 from unhub.explore.hubs import hub_card
@@ -144,3 +148,37 @@ def test_a_large_set_is_a_stated_sample(experiment):
         asked = whole.query_ids.index(part.query_ids[row])
         assert [first[each] for each in part.right(row)] == whole.right(asked).tolist(), "what is right stays"
         assert part.scores[row] == pytest.approx(whole.scores[asked][first])
+
+
+@pytest.mark.parametrize("method", ["sn", SAVED])
+def test_the_command_gives_the_numbers_again(saved, experiment, capsys, method):
+    here = experiment.parent
+    flag = str(here / "relevant.npy")
+    beside = Beside(
+        queries=str(here / "queries.npy"), target_bank=str(here / "bank_targets.npy"), relevant=np.load(flag),
+        relevant_flag=flag, targets=str(here / "targets.npy"),
+    )  # fmt: skip
+    subject = open_subject(str(saved[1]), beside)
+    _, scene = played(subject, method=method)
+    shown = view(subject, scene)
+    words = shlex.split(shown.command)
+    assert main([*words[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["methods"][scene.method.name]
+    assert told["R@1"] == pytest.approx(shown.lines[1].values["R@1"])
+    assert told["MnR"] == pytest.approx(shown.lines[1].values["MnR"], abs=1e-4)
+
+
+def test_the_command_where_it_cannot_be_fitted_again(saved, experiment, capsys):
+    here = experiment.parent
+    flag = str(here / "relevant.npy")
+    beside = Beside(queries=str(here / "queries.npy"), relevant=np.load(flag), relevant_flag=flag)
+    subject = open_subject(str(saved[1]), beside)
+    _, scene = played(subject)
+    shown = view(subject, scene)
+    assert main(shlex.split(shown.command)[1:]) == 0
+    lines = json.loads(capsys.readouterr().out)["table"]["lines"]
+    assert [each["values"]["R@1"] for each in lines if "saved" in each["name"]] == [shown.lines[1].values["R@1"]]
+    unjudged = open_subject(str(saved[1]), Beside(queries=str(here / "queries.npy")))
+    words = shlex.split(view(unjudged, played(unjudged)[1]).command)
+    assert words[:2] == ["unhub", "diagnose"]
+    assert main(words[1:]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -75,7 +76,7 @@ def command(
         app = make_app(subject, Guard.of(host, wanted), encode=_encode(encoder))
     opened = listening(host, port)
     here = address(host, opened, wanted)
-    with opened:
+    with opened, suppress(KeyboardInterrupt):  # that is how it ends
         run(
             app,
             opened,

@@ -79,6 +79,9 @@ class CorrectionSubject:
         learnt = [] if gallery is None or beside.scores is not None else ["--targets", gallery]
         if beside.relevant_flag is None:
             return shlex.join(["unhub", "diagnose", *asked, *learnt, *self._reading()])
+        if method.needs and beside.target_bank is None:  # it cannot be fitted again, only measured as it is
+            parts = ["--queries", beside.queries] if beside.queries else asked
+            return shlex.join(["unhub", "report", self.path, *parts, "--relevant", beside.relevant_flag, "--json"])
         if bank != TEST and its.query_bank is not None:
             learnt += ["--query-bank", f"{self.path}::query_bank"]
         if beside.target_bank is not None:

@@ -14,7 +14,7 @@ from unhub.io.matlab import read_matlab
 from unhub.io.npy import read_npy
 from unhub.io.npz import read_npz
 from unhub.io.parquet import read_parquet
-from unhub.io.safetensors_file import read_safetensors
+from unhub.io.safetensors_file import read_correction, read_safetensors
 from unhub.io.torch_file import read_torch
 from unhub.io.zarr_folder import is_zarr, read_zarr
 
@@ -36,6 +36,7 @@ FORMATS: dict[str, Format] = {
     ".npy": Format("a NumPy array (.npy)", read_npy),
     ".npz": Format("a NumPy archive (.npz)", read_npz),
     ".safetensors": Format("safetensors", read_safetensors),
+    ".unhub": Format("a correction", read_correction),
     ".pt": _TORCH,
     ".pth": _TORCH,
     ".parquet": Format("parquet", read_parquet),

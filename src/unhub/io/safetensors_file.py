@@ -32,6 +32,12 @@ def read_safetensors(address: Address) -> Contents:
     return Contents({key: _part(address, start, header[key]) for key in keys})
 
 
+def read_correction(address: Address) -> Contents:
+    """The banks of a correction, such as ``shop.unhub::query_bank``; its ids are of the gallery, which is elsewhere."""
+    whole = read_safetensors(address)
+    return Contents({key: part for key, part in whole.parts.items() if key != "ids"})
+
+
 def _header(address: Address) -> tuple[int, dict[str, Any]]:
     with open(address.path, "rb") as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
