@@ -61,7 +61,7 @@ def command(
     Examples:
       unhub report experiment.toml -o report.html
       unhub report experiment.toml --bank val --method sn --json
-      unhub report photos.unhub --queries queries.npy --relevant relevant.tsv -o photos.html
+      unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
     from unhub.explore.opening import open_subject
     from unhub.explore.story import Asked, story
