@@ -193,8 +193,8 @@ def test_the_map_is_laid_out_once(server, cache):
         if found["ready"]:
             break
         time.sleep(0.3)
-    assert sorted(set(found["kind"])) == ["bank", "query", "target"]
-    assert len(found["x"]) == len(found["row"]) == 120 + 240 + 90
+    assert sorted(set(found["kind"])) == ["bank", "bank target", "query", "target"]
+    assert len(found["x"]) == len(found["row"]) == 120 + 240 + 90 + 90
     assert min(found["x"]) == 0
     assert max(found["y"]) == 1
     assert list((cache / "unhub" / "maps").glob("*.npz"))

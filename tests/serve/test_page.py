@@ -176,6 +176,11 @@ def test_pictures_and_sounds_are_shown(visit):
     watched = visit("/?hub=20")
     page = watched.page
     until(page, "document.querySelector('#hub-card img.large')?.naturalWidth > 0")
+    watched.open("/?list=all&find=item001")
+    page.get_by_role("button", name="Play target 1").click()
+    until(page, "document.querySelector('.play').textContent === '■'")
+    page.get_by_role("button", name="Play target 1").click()
+    until(page, "document.querySelector('.play').textContent === '▶'")
     watched.open("/?hub=1")
     assert page.locator("#hub-card audio[controls]").get_attribute("src").startswith("/api/media/targets/1")
 
@@ -246,7 +251,7 @@ def test_an_address_can_be_shared(visit, browser, server):
 def test_the_map_is_drawn_zoomed_and_listed(visit):
     watched = visit("/?panel=map&method=sn")
     page = watched.page
-    until(page, "document.querySelector('#map').getAttribute('aria-label').includes('450 points')", seconds=90)
+    until(page, "document.querySelector('#map').getAttribute('aria-label').includes('540 points')", seconds=90)
     inked = """() => {
       const canvas = document.querySelector('#map');
       const values = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -273,6 +278,7 @@ def test_the_map_is_drawn_zoomed_and_listed(visit):
     until(page, "(n) => parseInt(document.querySelector('#map-list h2')?.textContent) < n", arg=whole)
     page.get_by_label("queries", exact=True).uncheck()
     page.get_by_label("bank queries", exact=True).uncheck()
+    page.get_by_label("bank targets", exact=True).uncheck()
     page.get_by_role("button", name="Show the whole map").click()
     page.locator("#map").focus()
     page.keyboard.press("Enter")

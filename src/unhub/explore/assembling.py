@@ -84,9 +84,9 @@ def assembled(given: Given) -> Material:
     queries, targets = _kept(given, rng)
     few = queries.rows if queries.said else None
     only = targets.rows if targets.said else None
-    banks = {bank.name: _learnt(bank, given, only, rng) for bank in given.banks}
+    banks = {bank.name: _learnt(bank, given, queries.rows, only, rng) for bank in given.banks}
     said = [each.said for each in (queries, targets) if each.said]
-    notes = [f"This is a sample: {' and '.join(said)}."] if said else []
+    notes = [f"This is a sample: {', and '.join(said)}."] if said else []
     both = given.queries is not None and given.targets is not None
     return Material(
         direction=given.direction,
@@ -149,10 +149,10 @@ def _test_scores(given: Given, queries: IntArray, targets: IntArray) -> FloatArr
     return given.queries[queries] @ given.targets[targets].T
 
 
-def _learnt(bank: GivenBank, given: Given, only: IntArray | None, rng: np.random.Generator) -> Learnt:
+def _learnt(bank: GivenBank, given: Given, asked: IntArray, only: IntArray | None, rng: np.random.Generator) -> Learnt:
     """The bank before the targets that are kept, as many queries of it as its scores may be."""
     if bank.size == 0:
-        return Learnt(bank.name, given.relevance.queries, np.arange(given.relevance.queries), bank.names, None)
+        return Learnt(bank.name, len(asked), asked, given.sides[0].names, None)
     gallery = given.relevance.gallery if only is None else len(only)
     others = 0 if bank.targets is None else len(bank.targets)
     if bank.cross is not None:
@@ -172,7 +172,9 @@ def _learnt(bank: GivenBank, given: Given, only: IntArray | None, rng: np.random
         if bank.targets is not None:
             cross, by_target = bank.queries[part] @ bank.targets.T, bank.targets @ targets.T
     vectors = None if bank.queries is None else bank.queries[part]
-    return Learnt(bank.name, bank.size, rows, bank.names, scores, cross, by_target, vectors, bank.shared)
+    return Learnt(
+        bank.name, bank.size, rows, bank.names, scores, cross, by_target, vectors, bank.targets, bank.shared
+    )  # fmt: skip
 
 
 def _relevance(whole: Relevance, queries: IntArray, targets: IntArray) -> Relevance:

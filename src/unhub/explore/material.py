@@ -39,6 +39,7 @@ class Learnt:
     cross: FloatArray | None = None
     target_scores: FloatArray | None = None
     vectors: FloatArray | None = None
+    target_vectors: FloatArray | None = None
     shared: int = 0
     """test queries that are in it"""
 

@@ -22,8 +22,8 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
 from unhub.report.figures.projection import FEWEST, project
 
-QUERY, TARGET, BANK = "query", "target", "bank"
-MOST = {TARGET: 1500, QUERY: 1000, BANK: 700}
+QUERY, TARGET, BANK, BANK_TARGET = "query", "target", "bank", "bank target"
+MOST = {TARGET: 1500, QUERY: 1000, BANK: 500, BANK_TARGET: 500}
 """points of each kind on a map"""
 DIRECTIONS = 50
 """main directions of a matrix of scores, where there are no vectors"""
@@ -96,7 +96,7 @@ def _laid_out(material: Material, bank: str, folder: Path) -> Map:
     places = (places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)
     kinds = [kind for kind, chosen in rows.items() for _ in chosen]
     names = {QUERY: material.queries.names, TARGET: material.targets.names}
-    bank_name = material.banks[bank].name_of
+    learnt = material.banks[bank]
     return Map(
         True,
         f"{'UMAP' if method == 'umap' else 't-SNE'} of {how}",
@@ -105,9 +105,9 @@ def _laid_out(material: Material, bank: str, folder: Path) -> Map:
         kind=kinds,
         row=[int(row) for chosen in rows.values() for row in chosen],
         name=[
-            names[kind][row] if kind in names else bank_name(int(row))
+            names[kind][row] if kind in names else learnt.name_of(row) if kind == BANK else f"bank target {row}"
             for kind, chosen in rows.items()
-            for row in chosen
+            for row in chosen.tolist()
         ],
     )
 
@@ -115,7 +115,11 @@ def _laid_out(material: Material, bank: str, folder: Path) -> Map:
 def _sizes(material: Material, bank: str) -> dict[str, int]:
     learnt = material.banks[bank]
     sizes = {TARGET: material.relevance.gallery, QUERY: material.relevance.queries}
-    return sizes | ({} if learnt.scores is None else {BANK: len(learnt.rows)})
+    if learnt.scores is not None:
+        sizes[BANK] = len(learnt.rows)
+    if learnt.target_vectors is not None:
+        sizes[BANK_TARGET] = len(learnt.target_vectors)
+    return sizes
 
 
 def _chosen(material: Material, bank: str) -> dict[str, IntArray]:
@@ -136,7 +140,8 @@ def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[
     """A vector for each point, and what it is; matrices of scores are taken apart into their main directions."""
     learnt = material.banks[bank]
     if material.vectors is not None:
-        of = {QUERY: material.vectors.queries, TARGET: material.vectors.targets, BANK: learnt.vectors}
+        of = {QUERY: material.vectors.queries, TARGET: material.vectors.targets}
+        of |= {BANK: learnt.vectors, BANK_TARGET: learnt.target_vectors}
         parts = [of[kind][chosen] for kind, chosen in rows.items()]  # type: ignore[index]
         return np.concatenate(parts), "the embeddings"
     matrix = material.scores[rows[QUERY]]

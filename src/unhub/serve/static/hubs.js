@@ -99,9 +99,35 @@ function columnsOf(view, items) {
 }
 
 function nameOf(row, view) {
+  if (row.media === "audio") return h("div", { class: "pair" }, playButton(row, view), named(row, null));
   const picture = row.media === "image"
     ? h("img", { src: mediaOf("targets", row.at, view.setting.direction, 64), alt: "", width: 32, height: 32, loading: "lazy", onerror: (event) => event.target.classList.add("lost") })
-    : row.media ? h("span", { class: "kind", "aria-hidden": "true" }, row.media === "audio" ? "♪" : "▶") : null;
+    : row.media ? h("span", { class: "kind", "aria-hidden": "true" }, "▶") : null;
+  return named(row, picture);
+}
+
+let playing = null;
+
+/** Plays a sound from the list; another one, or the same again, ends it. */
+function playButton(row, view) {
+  const button = h("button", { type: "button", class: "play", "data-key": `play-${row.at}`, "aria-label": `Play ${row.name}` }, "▶");
+  button.addEventListener("click", () => {
+    const mine = playing?.at === row.at;
+    playing?.sound.pause();
+    playing?.done();
+    playing = null;
+    if (mine) return;
+    const sound = new Audio(mediaOf("targets", row.at, view.setting.direction));
+    const done = () => { button.textContent = "▶"; };
+    sound.addEventListener("ended", done);
+    playing = { at: row.at, sound, done };
+    button.textContent = "■";
+    sound.play().catch(done);
+  });
+  return button;
+}
+
+function named(row, picture) {
   return h("button", { type: "button", class: "open", "data-key": `hub-${row.at}`, "aria-pressed": String(row.at === state.hub), title: row.name,
     onclick: () => { change({ hub: row.at }, { step: true }); if (matchMedia("(max-width: 60rem)").matches) byId("hub-card").scrollIntoView(); } }, picture, h("span", { class: "cut" }, row.name));
 }

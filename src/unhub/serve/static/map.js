@@ -5,7 +5,7 @@ import { byId, count, h, replace, signed } from "./dom.js";
 import { change, link, state } from "./state.js";
 import { copier, table } from "./tables.js";
 
-const KINDS = { target: "targets", query: "queries", bank: "bank queries" };
+const KINDS = { target: "targets", query: "queries", bank: "bank queries", "bank target": "bank targets" };
 const LISTED = 300;
 let points = null, key = "", items = null, view = null, look = { x: 0, y: 0, zoom: 1 }, lasso = null, chosen = [], mode = "move", hidden = new Set(), hover = -1;
 
@@ -42,6 +42,7 @@ export async function drawMap(newView, newItems) {
   }
   byId("map-wait").textContent = found.x.length ? "" : found.said;
   [points, key, chosen, look] = [found, wanted, [], { x: 0, y: 0, zoom: 1 }];
+  tools();
   byId("map").setAttribute("aria-label", `Map of ${count(found.x.length)} points: ${found.said}`);
   paint();
   list();
@@ -50,11 +51,11 @@ export async function drawMap(newView, newItems) {
 function tools() {
   const press = (title, on, act, name) => h("button", { type: "button", "data-key": `map-${name}`, "aria-pressed": on === null ? null : String(on), onclick: act }, title);
   replace(byId("map-tools"),
-    Object.entries(KINDS).map(([kind, title]) => h("label", { class: "check" }, (() => {
+    Object.entries(KINDS).filter(([kind]) => !points || points.kind.includes(kind)).map(([kind, title]) => h("label", { class: "check" }, (() => {
       const box = h("input", { type: "checkbox", "data-key": `map-${kind}`, onchange: (event) => { event.target.checked ? hidden.delete(kind) : hidden.add(kind); paint(); } });
       box.checked = !hidden.has(kind);
       return box;
-    })(), h("span", { class: `dot ${kind}`, "aria-hidden": "true" }), title)),
+    })(), h("span", { class: `dot ${kind.replace(" ", "-")}`, "aria-hidden": "true" }), title)),
     press("Move", mode === "move", () => { mode = "move"; tools(); }, "move"),
     press("Lasso", mode === "lasso", () => { mode = "lasso"; tools(); }, "lasso"),
     press("+", null, () => zoomAt(byId("map").clientWidth / 2, byId("map").clientHeight / 2, 1.5), "in"),
@@ -90,7 +91,7 @@ function painted() {
   const [low, mid, up, ink] = [colour("--before"), colour("--strong-line"), colour("--after"), colour("--ink")];
   const most = view.bias ? Math.max(...view.bias.map(Math.abs), 1e-9) : 1;
   const marked = new Set(chosen);
-  for (const kind of ["bank", "query", "target"]) {
+  for (const kind of ["bank target", "bank", "query", "target"]) {
     if (hidden.has(kind)) continue;
     for (let at = 0; at < points.x.length; at += 1) {
       if (points.kind[at] !== kind) continue;
@@ -109,7 +110,8 @@ function painted() {
         pen.strokeStyle = mid;
         pen.lineWidth = 1;
         if (kind === "query") { pen.moveTo(x - size, y); pen.lineTo(x + size, y); pen.moveTo(x, y - size); pen.lineTo(x, y + size); }
-        else pen.rect(x - size * 0.7, y - size * 0.7, size * 1.4, size * 1.4);
+        else if (kind === "bank") pen.rect(x - size * 0.7, y - size * 0.7, size * 1.4, size * 1.4);
+        else { pen.moveTo(x, y - size); pen.lineTo(x + size, y + size * 0.8); pen.lineTo(x - size, y + size * 0.8); pen.closePath(); }
         pen.stroke();
       }
       if (marked.has(at) || at === hover || (kind === "target" && points.row[at] === state.hub)) {
@@ -231,7 +233,7 @@ function list() {
     return { kind: points.kind[at], name: points.name[at], row, before: target ? view.counts_before[row] : null, after: target ? view.counts_after[row] : null, bias: target && view.bias ? view.bias[row] : null };
   }).sort((a, b) => (b.before ?? -1) - (a.before ?? -1));
   const columns = [
-    { key: "name", title: "name", text: (row) => row.name, cell: (row) => (row.kind === "bank" ? row.name : link(row.kind === "target" ? { panel: "hubs", hub: row.row } : { panel: "compare", query: row.row, text: undefined }, row.name)) },
+    { key: "name", title: "name", text: (row) => row.name, cell: (row) => (row.kind.startsWith("bank") ? row.name : link(row.kind === "target" ? { panel: "hubs", hub: row.row } : { panel: "compare", query: row.row, text: undefined }, row.name)) },
     { key: "kind", title: "kind", text: (row) => row.kind },
     { key: "before", title: "before", number: true, text: (row) => row.before ?? "" },
     { key: "after", title: "after", number: true, text: (row) => row.after ?? "" },
