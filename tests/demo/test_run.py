@@ -95,6 +95,53 @@ def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
+    text, summary, folder = shown
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"{folder}/report.html" in text
+    assert len(page.encode()) < 5_000_000
+    inside = json.loads(re.search(r'id="story">(.*?)</script>', page, re.DOTALL)[1])
+    assert inside["verdict"]["kind"] == "use"
+    assert summary["verdict"]["why"] in inside["verdict"]["sentence"]
+    assert inside["noun"] == "emoji"
+    shown_there = {
+        line["label"]: line["values"]["R@1"] for line in inside["table"]["lines"] if not line["transductive"]
+    }
+    for name, value in shown_there.items():
+        assert value == pytest.approx(summary["test"]["methods"][name]["R@1"], abs=0.2)
+    assert inside["hubs"][0]["name"] in (folder / "targets.txt").read_text(encoding="utf-8")
+    assert inside["card"]["command"] == f"unhub demo emoji --language de -o {folder}"
+
+
+def test_the_page_that_it_offers_can_be_opened(shown):
+    from unhub.explore.correction_subject import Beside
+    from unhub.explore.opening import open_subject
+
+    text, _, folder = shown
+    command = re.search(r"^ {4}\S*unhub serve (.*)$", text, flags=re.MULTILINE)[1]
+    path, *flags = shlex.split(command)
+    given = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=True)}
+    material = open_subject(path, Beside(**given, relevant_flag=given["relevant"])).material("search")
+    assert material.judged
+    assert material.queries.names[0] == (folder / "queries.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert material.banks["query bank"].names is not None
+
+
+def test_drawings_are_kept_as_files_called_by_their_ids(tmp_path):
+    run("clipart", output=tmp_path / "out", console=Console(file=io.StringIO(), width=160))
+    names = (tmp_path / "out" / "targets.ids.txt").read_text(encoding="utf-8").splitlines()
+    assert {path.stem for path in (tmp_path / "out" / "media").iterdir()} == set(names)
+    assert 'class="thumb"' in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_it_runs_where_the_packages_of_the_report_are_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr("unhub.demo.run.can_report", lambda: False)
+    screen = io.StringIO()
+    run("clipart", output=tmp_path / "out", console=Console(file=screen, width=160))
+    assert "pip install 'unhub[report]'" in screen.getvalue()
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
 def test_an_unknown_demo_lists_those_that_exist():
     with pytest.raises(InputError, match="there is no demo 'films'; there are emoji, clipart"):
         run("films", console=Console(file=io.StringIO()))

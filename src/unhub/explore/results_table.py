@@ -59,13 +59,15 @@ def _line(row: MethodResult, standing: Standing, bank: str, *, saved: bool) -> L
 
 
 def _best(lines: list[Line], name: str) -> list[int]:
-    """The lines with the best value of a metric; none where all have the same."""
+    """The lines with the best value of a metric, of those that a running system could have; none where all tie."""
     sign = better(name)
     told = {
         at: round(sign * line.values[name], 6)
         for at, line in enumerate(lines)
         if name in line.values and math.isfinite(line.values[name])
     }
+    fair = {at: value for at, value in told.items() if not lines[at].transductive}
+    told = fair if len(fair) > 1 else told
     if not sign or len(told) < 2:
         return []
     best = [at for at, value in told.items() if value == max(told.values())]

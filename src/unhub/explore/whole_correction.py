@@ -18,6 +18,7 @@ from unhub.experiments.running import hash_of
 from unhub.explore.assembling import Given, GivenBank
 from unhub.explore.correction_subject import BANK, CorrectionSubject
 from unhub.explore.material import SAVED, TEST
+from unhub.explore.names import shown_name
 from unhub.explore.stage import RANK
 from unhub.explore.whole import Whole, bank_of, heard, label_of, worth_trying
 from unhub.io import Rows
@@ -141,7 +142,7 @@ def _settings(subject: CorrectionSubject, bank: GivenBank) -> dict[str, Any]:
 
 def _subtitle(subject: CorrectionSubject, given: Given) -> str:
     own = subject.correction.method
-    return f"A correction by {own.name}, of {given.relevance.gallery:,} targets."
+    return f"A correction by {shown_name(own.name)}, of {given.relevance.gallery:,} targets."
 
 
 def _files(subject: CorrectionSubject) -> dict[str, str]:

@@ -45,7 +45,7 @@ def occurrence(found: Occurrence, name: str) -> str:
         places = "first" if found.k == 1 else f"among the first {found.k}"
         axes.set(xlabel=f"queries that have the target {places}", ylabel="targets (log scale)")
         axes.grid(axis="x", visible=False)
-        axes.legend(loc="upper right", handlelength=2.2)
+        figure.legend(loc="outside upper right", ncols=2, handlelength=2.2)
         return inline(figure, key, words.of_occurrence(found, name))
 
 
