@@ -40,7 +40,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"\n  {name} " in text for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("demo", "serve")])
 def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if name in ("search", "extend", "export", "rollback", "report"):
         for words in examples(help_text("fit", capsys=capsys)):
@@ -54,6 +54,18 @@ def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.Capt
         assert (ended.code, ended.out == "") == (0, False), (words, ended.err)
         if "-o" in words:
             assert (folder / words[words.index("-o") + 1]).stat().st_size > 0
+
+
+def test_the_examples_of_serve_open_a_page(run: Run, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import httpx
+    from serve.conftest import serving
+
+    for words in examples(help_text("fit", capsys=capsys)):
+        assert run(*words).code == 0
+    for words in examples(help_text("serve", capsys=capsys)):
+        with serving(*words[1:], "--port", 0, cwd=folder, cache=folder) as address:
+            assert "<title>unhub" in httpx.get(address).text
+            assert httpx.get(f"{address}api/view", timeout=60).status_code == 200
 
 
 def write_media(folder: Path) -> None:

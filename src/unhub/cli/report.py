@@ -63,17 +63,18 @@ def command(
       unhub report experiment.toml --bank val --method sn --json
       unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
-    from unhub.explore.opening import open_subject
+    from unhub.explore.opening import open_subject, run_of
     from unhub.explore.story import Asked, story
 
     given = options.given(context, subjects.BESIDE)
     target = out or FILE
     replaced = output.check(target, (".html", ".htm"), (subject, relevant, *map(str, given.values())))
     opened = open_subject(subject, subjects.beside(subject, given, relevant), protocol=protocol)
+    place = Path(subject).expanduser()
     folders = [Path(each).expanduser() for each in (sweeps, subject) if each is not None]
     asked = Asked(
         direction,
-        bank,
+        run_of(place).bank if bank is None and place.is_dir() else bank,
         method,
         tuple(each for each in folders if each.is_dir()),
         command=options.again(context, json=False, out=target),

@@ -60,7 +60,7 @@ def command(
     \b
     Examples:
       unhub serve experiment.toml
-      unhub serve shop.unhub --queries queries.npy --relevant relevant.tsv --port 8800
+      unhub serve gallery.unhub --queries queries.npy --relevant relevant.tsv --port 8800
     """
     for package in ("fastapi", "uvicorn", "fastapi_offline"):
         require(package, extra="serve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,9 +47,11 @@ BESIDE = (
 def beside(path: str, given: dict[str, Any], relevant: str | None) -> Beside:
     """The parts that were given beside a correction; what is right is read once the sizes are known."""
     from unhub.explore.correction_subject import Beside
+    from unhub.explore.opening import EXPERIMENTS
 
     found: Any = None
-    if relevant is not None:
+    place = Path(path).expanduser()
+    if relevant is not None and not place.is_dir() and place.suffix.lower() not in EXPERIMENTS:
         found = relevance(relevant, _sizes(path, given))
     return Beside(**given, relevant=found, relevant_flag=relevant)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from unhub.api.artefact import load
@@ -29,8 +29,8 @@ def open_subject(
     given = beside or Beside()
     place = Path(path).expanduser()
     if place.is_dir():
-        file, its_own = run_of(place)
-        place, protocol = file, protocol or its_own
+        run = run_of(place)
+        place, protocol = run.experiment, protocol or run.protocol
     if place.suffix.lower() in EXPERIMENTS:
         extra = [field.name for field in fields(given) if getattr(given, field.name) is not None]
         if extra:
@@ -42,8 +42,17 @@ def open_subject(
     return CorrectionSubject(load(place), str(place), given, cells)
 
 
-def run_of(folder: Path) -> tuple[Path, str]:
-    """The experiment file and the protocol of a folder that ``unhub reproduce -o`` wrote."""
+@dataclass(frozen=True)
+class NotedRun:
+    """What ``unhub reproduce`` ran into a folder: the experiment file, the protocol, and the bank of its figures."""
+
+    experiment: Path
+    protocol: str
+    bank: str | None = None
+
+
+def run_of(folder: Path) -> NotedRun:
+    """What was run into a folder that ``unhub reproduce -o`` wrote."""
     file = folder / RUN
     if not file.is_file():
         raise InputError(
@@ -52,6 +61,7 @@ def run_of(folder: Path) -> tuple[Path, str]:
         )
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
-        return Path(str(told["experiment"])), str(told["protocol"])
-    except (ValueError, KeyError, TypeError):
+        bank = told.get("bank")
+        return NotedRun(Path(str(told["experiment"])), str(told["protocol"]), None if bank is None else str(bank))
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None

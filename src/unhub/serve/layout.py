@@ -140,9 +140,9 @@ def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[
     """A vector for each point, and what it is; matrices of scores are taken apart into their main directions."""
     learnt = material.banks[bank]
     if material.vectors is not None:
-        of = {QUERY: material.vectors.queries, TARGET: material.vectors.targets}
+        of: dict[str, FloatArray | None] = {QUERY: material.vectors.queries, TARGET: material.vectors.targets}
         of |= {BANK: learnt.vectors, BANK_TARGET: learnt.target_vectors}
-        parts = [of[kind][chosen] for kind, chosen in rows.items()]  # type: ignore[index]
+        parts = [whole[chosen] for kind, chosen in rows.items() if (whole := of[kind]) is not None]
         return np.concatenate(parts), "the embeddings"
     matrix = material.scores[rows[QUERY]]
     if learnt.scores is not None:

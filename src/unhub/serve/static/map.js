@@ -13,7 +13,7 @@ export function frameMap() {
   const canvas = h("canvas", { id: "map", tabindex: "0", role: "img", "aria-label": "Map of targets, queries and bank queries", "aria-describedby": "map-help" });
   replace(byId("panel-map"),
     h("div", { class: "sheet" },
-      h("div", { class: "row" }, h("h2", {}, "Map"), h("div", { class: "tools", id: "map-tools" })),
+      h("div", { class: "row" }, h("h2", { class: "seen-by-ear" }, "Map"), h("div", { class: "tools", id: "map-tools" })),
       h("div", { id: "map-box" }, canvas, h("p", { id: "map-wait", class: "quiet" }), h("p", { id: "map-tip", hidden: true })),
       h("p", { id: "map-help", class: "small quiet" }, "A target is as large as it is often retrieved after the correction; its colour is its bias: ",
         h("span", { class: "key low" }, "pushed down"), " ", h("span", { class: "key high" }, "lifted"), ". Drag to move, turn the wheel or press + and − to zoom, choose Lasso and draw around points to list them.")),
@@ -60,7 +60,7 @@ function tools() {
     press("Lasso", mode === "lasso", () => { mode = "lasso"; tools(); }, "lasso"),
     press("+", null, () => zoomAt(byId("map").clientWidth / 2, byId("map").clientHeight / 2, 1.5), "in"),
     press("−", null, () => zoomAt(byId("map").clientWidth / 2, byId("map").clientHeight / 2, 1 / 1.5), "out"),
-    press("Whole", null, () => { look = { x: 0, y: 0, zoom: 1 }; paint(); }, "whole"));
+    press("⤢", null, () => { look = { x: 0, y: 0, zoom: 1 }; paint(); }, "whole"));
   for (const [name, said] of [["in", "Zoom in"], ["out", "Zoom out"], ["whole", "Show the whole map"]]) byId("map-tools").querySelector(`[data-key="map-${name}"]`).setAttribute("aria-label", said);
 }
 
