@@ -88,6 +88,34 @@ def test_shares_come_from_the_saved_potentials(saved, experiment):
     assert card.id == "item007"
 
 
+def test_it_was_fitted_on_its_own_bank_whatever_is_chosen(saved, experiment):
+    here = experiment.parent
+    beside = Beside(queries=str(here / "queries.npy"), relevant=np.load(here / "relevant.npy"))
+    subject = open_subject(str(saved[1]), beside)
+    shown = [view(subject, played(subject, bank=bank)[1]) for bank in (BANK, TEST)]
+    assert shown[0].lines[1].values == shown[1].lines[1].values
+    assert not shown[1].lines[1].transductive
+    assert [each.share for each in hub_card(played(subject, bank=TEST)[1], 7).contributions] == [
+        each.share for each in hub_card(played(subject, bank=BANK)[1], 7).contributions
+    ]
+    _, anew = played(subject, bank=TEST, method="sn")
+    assert view(subject, anew).lines[1].transductive
+
+
+def test_weights_of_bank_queries_count(experiment, tmp_path):
+    here = experiment.parent
+    bank, targets = (np.load(here / f"{each}.npy") for each in ("bank_queries", "targets"))
+    weight = np.linspace(0.1, 3, len(bank))
+    unhub.fit("is", targets=targets, query_bank=bank, tau=0.1, query_weight=weight).save(tmp_path / "weighed.unhub")
+    beside = Beside(queries=str(here / "queries.npy"), targets=str(here / "targets.npy"))
+    subject = open_subject(str(tmp_path / "weighed.unhub"), beside)
+    stage, scene = played(subject)
+    terms = weight * np.exp((bank.astype(float) @ targets[7].astype(float)) / 0.1)
+    assert hub_card(scene, 7).contributions[0].share == pytest.approx((terms / terms.sum()).max(), rel=1e-3)
+    again = stage.scene(Setting(FORWARD, BANK, "is", 0.1, 1.0, 5))
+    assert again.after.bias == pytest.approx(scene.after.bias, abs=1e-5)
+
+
 def test_without_queries_the_bank_is_asked(saved):
     _, path = saved
     subject = open_subject(str(path))
@@ -109,6 +137,8 @@ def test_a_correction_of_scores_needs_scores(experiment, tmp_path):
     subject = open_subject(str(tmp_path / "scores.unhub"), Beside(scores=str(tmp_path / "S.npy")))
     _, scene = played(subject, bank=TEST)
     assert scene.after.top.shape[0] == 240
+    assert hub_card(scene, 3).contributions == [], "its bank is not here"
+    assert not view(subject, scene).lines[1].transductive
     np.save(tmp_path / "narrow.npy", (queries @ targets.T)[:, 1:])
     with pytest.raises(InputError, match="scores has 119 columns but this correction is of 120 targets"):
         open_subject(str(tmp_path / "scores.unhub"), Beside(scores=str(tmp_path / "narrow.npy"))).material(FORWARD)

@@ -46,6 +46,8 @@ class GivenBank:
     target_scores: FloatArray | None = None
     names: Sequence[str] | None = None
     shared: int = 0
+    weight: FloatArray | None = None
+    """of each of its queries, where they do not count the same"""
 
     @property
     def size(self) -> int:
@@ -74,6 +76,7 @@ class Given:
     seed: int = 0
     notes: tuple[str, ...] = ()
     bias: Bias | None = None
+    fitted_on: str | None = None
     media_folder: Path | None = None
     cells: tuple[int, int] = field(default=(TEST_CELLS, BANK_CELLS))
 
@@ -106,6 +109,7 @@ def assembled(given: Given) -> Material:
         notes=(*given.notes, *notes),
         vectors=Vectors(given.queries[queries.rows], given.targets[targets.rows]) if both else None,  # type: ignore[index]
         fitted=_bias(given.bias, targets.rows),
+        fitted_on=given.fitted_on,
         media_folder=given.media_folder,
     )
 
@@ -173,8 +177,18 @@ def _learnt(bank: GivenBank, given: Given, asked: IntArray, only: IntArray | Non
             cross, by_target = bank.queries[part] @ bank.targets.T, bank.targets @ targets.T
     vectors = None if bank.queries is None else bank.queries[part]
     return Learnt(
-        bank.name, bank.size, rows, bank.names, scores, cross, by_target, vectors, bank.targets, bank.shared
-    )  # fmt: skip
+        bank.name,
+        bank.size,
+        rows,
+        bank.names,
+        scores,
+        cross,
+        by_target,
+        vectors,
+        bank.targets,
+        bank.shared,
+        None if bank.weight is None else bank.weight[part],
+    )
 
 
 def _relevance(whole: Relevance, queries: IntArray, targets: IntArray) -> Relevance:

@@ -69,8 +69,11 @@ class CorrectionSubject:
             self._made[direction] = assembled(self.given())
         return self._made[direction]
 
-    def command(self, direction: str, bank: str, method: Method) -> str:
-        """The evaluation of a method where it is known what is right, otherwise a search or a diagnosis."""
+    def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
+        """The evaluation of a method where it is known what is right, otherwise a diagnosis.
+
+        A correction that cannot be fitted again from what is here is measured as it is.
+        """
         its, beside = self.correction, self.beside
         asked = ["--queries", beside.queries or f"{self.path}::query_bank"]
         if beside.scores is not None:
@@ -79,9 +82,12 @@ class CorrectionSubject:
         learnt = [] if gallery is None or beside.scores is not None else ["--targets", gallery]
         if beside.relevant_flag is None:
             return shlex.join(["unhub", "diagnose", *asked, *learnt, *self._reading()])
-        if method.needs and beside.target_bank is None:  # it cannot be fitted again, only measured as it is
-            parts = ["--queries", beside.queries] if beside.queries else asked
-            return shlex.join(["unhub", "report", self.path, *parts, "--relevant", beside.relevant_flag, "--json"])
+        lacking = bool(method.needs) and beside.target_bank is None
+        if saved and (lacking or its.query_bank is None or its.query_weight is not None or its.prior_mean != 1.0):
+            here = ["--targets", beside.targets] if beside.targets else []
+            return shlex.join(
+                ["unhub", "report", self.path, *asked, *here, "--relevant", beside.relevant_flag, "--json"]
+            )
         if bank != TEST and its.query_bank is not None:
             learnt += ["--query-bank", f"{self.path}::query_bank"]
         if beside.target_bank is not None:
@@ -132,6 +138,7 @@ class CorrectionSubject:
             method=as_used,
             notes=notes,
             bias=Bias(raw, its.offset, its.status, its.iterations, its.marginal_error, its.potentials),
+            fitted_on=None if targets is None or its.query_bank is None else banks[0].name,
             media_folder=None if beside.media is None else Path(beside.media),
             cells=self.cells,
         )
@@ -182,7 +189,8 @@ class CorrectionSubject:
         names = None if beside.bank_captions is None else read_ids(beside.bank_captions, name="bank_captions")
         shared = 0 if queries is None else len(shared_rows(queries, bank))
         others = None if second is None else self._plain(second)
-        return [GivenBank(BANK, bank, others, names=names, shared=shared), GivenBank(TEST)]
+        weight = its.query_weight
+        return [GivenBank(BANK, bank, others, names=names, shared=shared, weight=weight), GivenBank(TEST)]
 
     def _relevance(self, count: int, ids: Sequence[str]) -> Relevance | None:
         if self.beside.relevant is None:

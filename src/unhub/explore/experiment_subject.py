@@ -59,7 +59,7 @@ class ExperimentSubject:
             self._made[direction] = assembled(self.given(direction))
         return self._made[direction]
 
-    def command(self, direction: str, bank: str, method: Method) -> str:
+    def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
         """The evaluation of a method and of none, over all of the files."""
         its, run = self.experiment, Run(self.experiment, self.preset)
         back = run.ways()[direction] == "reverse"

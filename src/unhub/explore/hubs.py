@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from unhub.explore.material import Learnt
 from unhub.explore.model import Contribution, HubCard, Instead, Reach
 from unhub.explore.stage import Scene, temperature
 from unhub.explore.telling import counts_of
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import is_additive
 
 SHOWN = 100
 """queries of a hub that are listed"""
@@ -41,7 +41,7 @@ def hub_card(scene: Scene, target: int, *, shown: int = SHOWN) -> HubCard:
         right_after=int((right & (places[1] > 0)).sum()),
         reached=listed,
         reached_total=len(reached),
-        bank=scene.learnt.name,
+        bank="" if scene.learnt is None else scene.learnt.name,
         contributions=contributions(scene, target),
         instead=instead(scene, target),
     )
@@ -54,8 +54,10 @@ def contributions(scene: Scene, target: int, most: int = FEW) -> list[Contributi
     methods give no shares; their nearest bank queries are listed.
     """
     learnt, its = scene.learnt, scene.material
+    if learnt is None:
+        return []
     scores = its.scores[:, target] if learnt.scores is None else learnt.scores[:, target]
-    shares = _shares(scene, scores)
+    shares = _shares(scene, learnt, scores)
     order = np.argsort(-(scores if shares is None else shares), kind="stable")[:most]
     return [
         Contribution(
@@ -83,18 +85,16 @@ def instead(scene: Scene, target: int, most: int = FEW) -> list[Instead]:
     return listed
 
 
-def _shares(scene: Scene, scores: FloatArray) -> FloatArray | None:
+def _shares(scene: Scene, learnt: Learnt, scores: FloatArray) -> FloatArray | None:
     name, tau = scene.method.name, temperature(scene.method)
-    if name not in ("is", "sn", "dbsn") or tau is None or scene.bias is None or not is_additive(scene.method):
-        return None
-    potentials = scene.bias.potentials
-    if potentials is not None and len(potentials) != scene.learnt.size:
-        potentials = potentials if len(potentials) == len(scores) else None
-    if potentials is None and name != "is":
+    if name not in ("is", "sn", "dbsn") or tau is None or scene.bias is None:
         return None
     held: FloatArray = np.zeros(len(scores))
-    if potentials is not None:
-        held = potentials if len(potentials) == len(scores) else potentials[scene.learnt.rows]
+    potentials = scene.bias.potentials
+    if potentials is not None:  # of the queries that are here, or of the whole bank behind a correction
+        held = potentials if len(potentials) == len(scores) else potentials[learnt.rows]
+    elif learnt.weight is not None:
+        held = tau * np.log(learnt.weight)
     logits = (scores.astype(np.float64) + held) / tau
     weights = np.exp(logits - logits.max())
     found: FloatArray = weights / weights.sum()

@@ -42,6 +42,8 @@ class Learnt:
     target_vectors: FloatArray | None = None
     shared: int = 0
     """test queries that are in it"""
+    weight: FloatArray | None = None
+    """of each query that is here, where they do not count the same"""
 
     @property
     def transductive(self) -> bool:
@@ -95,6 +97,8 @@ class Material:
     vectors: Vectors | None = None
     fitted: Bias | None = None
     """the bias of a correction, strength not included"""
+    fitted_on: str | None = None
+    """the bank that it was fitted on, where that is here"""
     media_folder: Path | None = None
     reader: Reader = field(default_factory=lambda: Reader("ip", tensors=False))
 
@@ -106,7 +110,7 @@ class Material:
             "cross_bank_scores": learnt.cross,
             "target_bank_scores": learnt.target_scores,
         }
-        terms = Terms(allow_overlap=True, ignore_self=self.ignore_self, allow_empty=True)
+        terms = Terms(allow_overlap=True, ignore_self=self.ignore_self, allow_empty=True, query_weight=learnt.weight)
         return ScoreSide(self.reader, Rows(self.scores, name="scores"), matrices, self.relevance, terms).trial(
             reverse=False
         )
@@ -132,5 +136,5 @@ class Subject(Protocol):
     def material(self, direction: str) -> Material:
         """One direction of it, opened at the first call."""
 
-    def command(self, direction: str, bank: str, method: Method) -> str:
-        """The command that gives the numbers of a view again."""
+    def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
+        """The command that gives the numbers of a view again; saved: those of a correction as it is."""

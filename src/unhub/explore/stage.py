@@ -53,12 +53,18 @@ class Scene:
 
     setting: Setting
     material: Material
-    learnt: Learnt
+    learnt: Learnt | None
+    """the bank behind it; None for a correction whose bank is not here"""
     method: Method
     before: MethodResult
     after: MethodResult
     bias: Bias | None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def transductive(self) -> bool:
+        """Whether the correction has seen test queries, as far as that is known."""
+        return self.setting.method != "none" and self.learnt is not None and self.learnt.transductive
 
 
 @dataclass(eq=False)
@@ -87,7 +93,9 @@ class Stage:
         chosen, bias, warned = self._estimated(material, setting)
         before = self._ranked(material, setting, method("none"), None)
         after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)
-        learnt = material.banks[setting.bank]
+        learnt: Learnt | None = material.banks[setting.bank]
+        if setting.method == SAVED:  # whatever bank is chosen, it was fitted on its own
+            learnt = None if material.fitted_on is None else material.banks[material.fitted_on]
         return Scene(setting, material, learnt, chosen, before, after, bias, warned)
 
     def _material(self, direction: str) -> Material:

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.api.evaluation import MethodResult
 from unhub.explore.changes import ranks
-from unhub.explore.material import Subject
+from unhub.explore.material import SAVED, Subject
 from unhub.explore.model import Headline, Line, Range, Verdict
 from unhub.explore.names import listed_name, shown_name
 from unhub.explore.stage import JUDGED, Scene, Setting, temperature
@@ -48,7 +48,8 @@ def view(subject: Subject, scene: Scene) -> View:
     gain = None
     if its.judged and corrected:
         gain = gain_of(scene.before, scene.after, its.relevance.clusters(), rounds=ROUNDS, seed=its.seed)
-    shared = None if scene.learnt.scores is None else scene.learnt.shared
+    learnt = scene.learnt
+    shared = 0 if learnt is None else None if learnt.scores is None else learnt.shared
     name = shown_name(scene.method.name)
     standing = _standing(scene) if its.judged else (0, 0, 0)
     lines = [_line(scene, scene.before, "none", None, (0, 0, 0))]
@@ -67,8 +68,13 @@ def view(subject: Subject, scene: Scene) -> View:
         better=standing[0],
         same=standing[1],
         worse=standing[2],
-        notes=[*its.notes, *scene.learnt.notes, *scene.warnings],
-        command=subject.command(setting.direction, setting.bank, scene.method),
+        notes=[*its.notes, *(() if learnt is None else learnt.notes), *scene.warnings],
+        command=subject.command(
+            setting.direction,
+            setting.bank if learnt is None else learnt.name,
+            scene.method,
+            saved=setting.method == SAVED,
+        ),
     )
 
 
@@ -80,7 +86,7 @@ def _line(scene: Scene, row: MethodResult, label: str, gain: Range | None, stand
         label=label,
         name=listed_name(label, scene.method.name),
         tau=temperature(scene.method) if label != "none" else None,
-        transductive=label != "none" and scene.learnt.transductive,
+        transductive=label != "none" and scene.transductive,
         values=values,
         intervals={},
         gain=gain,
