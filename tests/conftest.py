@@ -57,3 +57,23 @@ def unit_rows(rng):
         return x / np.linalg.norm(x, axis=1, keepdims=True)
 
     return make
+
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Debian's browser, without a window; for one module at a time, since its driver keeps an event loop running."""
+    if not CHROMIUM.exists():
+        pytest.skip("no browser: Debian's chromium is not installed (apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        yield opened
+        opened.close()

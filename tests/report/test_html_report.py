@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from explore.story_problem import SCRIPT, write_experiment, write_pictures
@@ -18,13 +17,7 @@ from unhub.explore.story import Asked, story
 from unhub.report.html import LIMIT, html_report
 from unhub.report.html.page import embedded
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 pytestmark = pytest.mark.xdist_group("chromium")
-needs_chromium = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"there is no {CHROMIUM}")
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +32,6 @@ def told(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text(told):
     return html_report(told)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -138,7 +121,6 @@ def test_the_command_writes_a_file_that_is_complete_or_not_there(tmp_path, monke
     assert "a folder without run.json" in capsys.readouterr().err
 
 
-@needs_chromium
 def test_it_opens_without_a_request_and_without_a_complaint(opened, told):
     page, wrong = opened()
     assert wrong == []
@@ -147,14 +129,12 @@ def test_it_opens_without_a_request_and_without_a_complaint(opened, told):
     assert page.locator("img.thumb").first.evaluate("image => image.naturalWidth") > 0
 
 
-@needs_chromium
 def test_markup_in_texts_is_shown_as_text(opened):
     page, _ = opened()
     assert page.locator("h3", has_text=SCRIPT).count() > 0
     assert page.locator(".query", has_text=SCRIPT).count() > 0
 
 
-@needs_chromium
 def test_dark_mode_turns_the_page_and_its_pictures(opened):
     seen = {}
     for scheme in ("light", "dark"):
@@ -172,14 +152,12 @@ def lightness(colour):
     return sum(float(each) for each in re.findall(r"[\d.]+", colour)[:3]) / 765
 
 
-@needs_chromium
 @pytest.mark.parametrize("width", [400, 1280])
 def test_no_page_is_wider_than_its_window(opened, width):
     page, _ = opened(width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@needs_chromium
 def test_it_can_be_printed(opened, tmp_path):
     page, _ = opened()
     printed = page.pdf(path=tmp_path / "report.pdf", format="A4")
@@ -189,7 +167,6 @@ def test_it_can_be_printed(opened, tmp_path):
     assert page.locator("table.results").is_visible()
 
 
-@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_can_be_read_aloud(opened, scheme):
     from axe_playwright_python.sync_playwright import Axe

@@ -12,16 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 COUNT, BANK = 120, 90
 UNHUB = Path(sys.executable).with_name("unhub")
@@ -128,18 +118,6 @@ def cache(tmp_path_factory):
 def server(experiment, cache):
     with serving(experiment, "--port", 0, cwd=experiment.parent, cache=cache) as address:
         yield address.rstrip("/")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if not CHROMIUM.exists():
-        pytest.skip("no browser: Debian's chromium is not installed (apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield opened
-        opened.close()
 
 
 class Watched:

@@ -8,14 +8,19 @@ import pytest
 
 import unhub
 from unhub.cli import main
-from unhub.explore.comparing import comparison
+from unhub.experiments.views import Side
+from unhub.explore.assembling import Given, GivenBank, assembled
+from unhub.explore.comparing import comparison, typed
 from unhub.explore.correction_subject import BANK, FORWARD, Beside
 from unhub.explore.hubs import hub_card
 from unhub.explore.material import SAVED, TEST
+from unhub.explore.model import Range
 from unhub.explore.opening import open_subject
 from unhub.explore.stage import Setting, Stage, methods_of
+from unhub.explore.telling import verdict
 from unhub.explore.view import view
 from unhub.foundation.errors import InputError
+from unhub.metrics import Relevance
 from unhub.serve.answers import about
 
 
@@ -88,16 +93,14 @@ def test_shares_come_from_the_saved_potentials(saved, experiment):
     assert card.id == "item007"
 
 
-def test_it_was_fitted_on_its_own_bank_whatever_is_chosen(saved, experiment):
+def test_it_is_shown_with_its_own_bank_alone(saved, experiment):
     here = experiment.parent
-    beside = Beside(queries=str(here / "queries.npy"), relevant=np.load(here / "relevant.npy"))
-    subject = open_subject(str(saved[1]), beside)
-    shown = [view(subject, played(subject, bank=bank)[1]) for bank in (BANK, TEST)]
-    assert shown[0].lines[1].values == shown[1].lines[1].values
-    assert not shown[1].lines[1].transductive
-    assert [each.share for each in hub_card(played(subject, bank=TEST)[1], 7).contributions] == [
-        each.share for each in hub_card(played(subject, bank=BANK)[1], 7).contributions
-    ]
+    subject = open_subject(str(saved[1]), Beside(queries=str(here / "queries.npy")))
+    material = subject.material(FORWARD)
+    assert SAVED in methods_of(material, BANK)
+    assert SAVED not in methods_of(material, TEST)
+    with pytest.raises(InputError, match="there is no method 'saved' with this bank"):
+        played(subject, bank=TEST)
     _, anew = played(subject, bank=TEST, method="sn")
     assert view(subject, anew).lines[1].transductive
 
@@ -149,7 +152,7 @@ def test_a_correction_of_scores_needs_scores(experiment, tmp_path):
     [
         ({"queries": "nothing.npy"}, "nothing.npy"),
         ({"media": "nowhere"}, "media, nowhere, is no folder"),
-        ({"target_captions": "captions.txt"}, "target_captions has 240 lines but there are 120 rows"),
+        ({"target_captions": "captions.txt"}, "target_captions has 240 lines but there are 120 targets"),
     ],
 )
 def test_mistakes_beside_a_correction(saved, experiment, monkeypatch, beside, sentence):
@@ -166,18 +169,136 @@ def test_an_experiment_names_its_parts_itself(experiment):
 
 
 def test_a_large_set_is_a_stated_sample(experiment):
-    whole = open_subject(str(experiment)).material("t2i")
-    assert whole.notes == ()
-    part = open_subject(str(experiment), cells=(500 * 60, 120 * 60)).material("t2i")
-    assert part.notes[0].startswith("This is a sample: ")
-    assert "of 120 targets" in part.notes[0]
-    assert part.scores.shape[1] == len(np.unique(np.load(experiment.parent / "relevant.npy"))) < 120
-    assert part.relevance.queries == len(part.queries.names)
-    first = [whole.target_ids.index(each) for each in part.target_ids]
-    for row in range(20):
-        asked = whole.query_ids.index(part.query_ids[row])
-        assert [first[each] for each in part.right(row)] == whole.right(asked).tolist(), "what is right stays"
-        assert part.scores[row] == pytest.approx(whole.scores[asked][first])
+    """Fewer queries, each ranked among all targets: what they gain is what they gain in the whole."""
+    assert open_subject(str(experiment)).material("t2i").notes == ()
+    subject = open_subject(str(experiment), cells=(1, 15_000_000))
+    part = subject.material("t2i")
+    assert part.notes == ("This is a sample: 200 of 240 queries, drawn at random.",)
+    here = experiment.parent
+    for method in ("is", "sn", "dbsn"):
+        scene = Stage(subject).scene(Setting("t2i", "val", method, None, None, 10))
+        whole = unhub.evaluate(
+            queries=here / "queries.npy", targets=here / "targets.npy", relevant=np.load(here / "relevant.npy"),
+            query_bank=here / "bank_queries.npy", target_bank=here / "bank_targets.npy", methods=["none", method],
+            tau=0.1, ties="optimistic",
+        )  # fmt: skip
+        rows = [int(each) for each in part.query_ids]
+        for row, label in ((scene.before, "none"), (scene.after, method)):
+            assert (row.per_query["MnR"] == whole[label].per_query["MnR"][rows]).all()
+
+
+def test_a_part_of_a_bank_is_said_and_its_targets_are_bounded(experiment):
+    subject = open_subject(str(experiment), cells=(6_000_000, 1))
+    assert subject.material("t2i").banks["val"].notes == ()
+    large = Given(
+        "t2i", np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32), None, Relevance.from_index([0, 1, 2], 3), True,
+        (Side("abc", [None] * 3), Side("abc", [None] * 3)), ("abc", "abc"),
+        [GivenBank("big", np.ones((500, 3), np.float32), np.ones((700, 3), np.float32))], lambda name, banked: None,
+        cells=(10, 10),
+    )  # fmt: skip
+    learnt = assembled(large).banks["big"]
+    assert learnt.scores.shape == (200, 3)
+    assert learnt.cross.shape == (200, 200)
+    assert learnt.notes == (
+        "Of the bank big, 200 of 500 queries and 200 of 700 bank targets, drawn at random are learnt from.",
+    )
+
+
+def test_more_targets_than_can_be_shown(experiment):
+    rng = np.random.default_rng(0)
+    queries, targets = (rng.standard_normal((size, 8)).astype(np.float32) for size in (5, 300))
+    given = Given(
+        "all", queries, targets, None, Relevance.from_index([9, 8, 7, 6, 299], 300), True,
+        (Side("abcde", [None] * 5), Side([str(row) for row in range(300)], [None] * 300)),
+        ("abcde", [str(row) for row in range(300)]), [GivenBank(TEST)], lambda name, banked: None, most_targets=50,
+    )  # fmt: skip
+    part = assembled(given)
+    assert part.scores.shape == (5, 50)
+    assert [part.target_ids[each] for each in part.relevance.targets] == ["9", "8", "7", "6", "299"]
+    assert part.notes == (
+        "This is a sample: 50 of 300 targets, the right ones and others drawn at random (ranks are among them).",
+    )
+    assert part.scores[2] == pytest.approx(queries[2] @ targets[[int(each) for each in part.target_ids]].T)
+
+
+def test_an_item_does_not_speak_for_itself(experiment, tmp_path):
+    """In self-retrieval the terms of a bias leave the item out, and Compare does too."""
+    items = np.load(experiment.parent / "targets.npy")[:9]
+    np.save(tmp_path / "items.npy", items)
+    np.save(tmp_path / "labels.npy", np.arange(9) % 3)
+    (tmp_path / "self.toml").write_text(
+        '[dataset]\nname = "S"\nmodel = "m"\ntask = "self-retrieval"\ndirections = ["items"]\n[test]\n'
+        'targets = "items.npy"\nlabels = "labels.npy"\n[settings]\ntau = 0.1\n'
+    )
+    subject = open_subject(str(tmp_path / "self.toml"))
+    stage = Stage(subject)
+    setting = Setting("items", TEST, "is", None, None, 5)
+    card = hub_card(stage.scene(setting), 4)
+    terms = np.exp(items.astype(float) @ items[4].astype(float) / 0.1)
+    terms[4] = 0
+    assert {each.row for each in card.contributions} == set(range(9)) - {4}
+    assert card.contributions[0].share == pytest.approx((terms / terms.sum()).max(), rel=1e-4)
+    found = comparison(stage, setting, 4)
+    for column in found.columns:
+        assert len(column.answers) == 8
+        assert 4 not in [each.target for each in column.answers]
+
+
+def test_compare_ranks_as_everything_else_does(saved, experiment, tmp_path):
+    """With ties, by their average, and also for methods that are no bias."""
+    here = experiment.parent
+    np.save(tmp_path / "rounded.npy", np.round(np.load(here / "queries.npy") @ np.load(here / "targets.npy").T, 1))
+    beside = Beside(scores=str(tmp_path / "rounded.npy"), relevant=np.load(here / "relevant.npy"))
+    subject = open_subject(str(saved[1]), beside)
+    stage = Stage(subject)
+    for query in range(20):
+        found = comparison(stage, Setting(FORWARD, TEST, "dis", None, None, 5), query)
+        assert [each.label for each in found.columns] == ["none", "is", "sn", SAVED, "dis"]
+        for column in found.columns:
+            scene = stage.scene(Setting(FORWARD, TEST, column.label, None, None, 5))
+            assert column.rank == scene.after.per_query["MnR"][query]
+            assert [each.target for each in column.answers] == scene.after.top[query, :10].tolist()
+    assert all(each.score is None for each in found.columns[-1].answers)
+
+
+def test_shares_of_a_correction_are_over_all_of_its_bank(saved, experiment):
+    _, path = saved
+    beside = Beside(queries=str(experiment.parent / "queries.npy"))
+    whole, part = (open_subject(str(path), beside, cells=(6_000_000, each)) for each in (15_000_000, 1))
+    cards = [hub_card(played(each)[1], 7) for each in (whole, part)]
+    assert cards[0].contributions == cards[1].contributions
+
+
+def test_captions_of_a_bank_of_another_length(saved, experiment):
+    here = experiment.parent
+    for beside in (Beside(queries=str(here / "queries.npy"), bank_captions=str(here / "titles.txt")),
+                   Beside(bank_captions=str(here / "titles.txt"))):  # fmt: skip
+        with pytest.raises(InputError, match="bank_captions has 120 lines but there are 90 bank queries"):
+            open_subject(str(saved[1]), beside).material(FORWARD)
+
+
+def test_words_of_a_gallery_that_is_not_scaled(experiment, tmp_path):
+    """By inner products a query's length counts; what is typed is not brought to length one."""
+    rng = np.random.default_rng(3)
+    targets, bank = (10 * rng.standard_normal((size, 6)).astype(np.float32) for size in (40, 50))
+    np.save(tmp_path / "T.npy", targets)
+    np.save(tmp_path / "Q.npy", bank[:8])
+    unhub.fit("is", targets=tmp_path / "T.npy", query_bank=bank, tau=20.0, metric="ip").save(tmp_path / "ip.unhub")
+    stage = Stage(open_subject(str(tmp_path / "ip.unhub"), Beside(queries=str(tmp_path / "Q.npy"))))
+    setting = Setting(FORWARD, BANK, SAVED, None, None, 5)
+    asked, own = comparison(stage, setting, 3), typed(stage, setting, "words", bank[3])
+    for left, right in zip(asked.columns, own.columns, strict=True):
+        assert [each.target for each in left.answers] == [each.target for each in right.answers]
+    with pytest.raises(InputError, match=r"the encoder made an array of shape \(5,\)"):
+        typed(stage, setting, "words", bank[3, :5])
+    with pytest.raises(InputError, match="vector of NaN"):
+        typed(stage, setting, "words", np.full(6, np.nan, np.float32))
+
+
+def test_a_gain_on_queries_of_the_bank_is_no_advice():
+    gain = Range(5.0, 3.0, 7.0)
+    kinds = [verdict(gain, "SN", corrected=True, shared=each).kind for each in (0.0, 0.005, 0.2, None)]
+    assert kinds == ["use", "use", "upper bound", "upper bound"]
 
 
 @pytest.mark.parametrize("method", ["sn", SAVED])

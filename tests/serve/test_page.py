@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import time
+from itertools import pairwise
 
 import httpx
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from .conftest import HOSTILE, Watched
 
+pytestmark = pytest.mark.xdist_group("chromium")  # one browser and one server for all
 PANELS = ("hubs", "compare", "changes", "map")
 
 
@@ -208,6 +210,97 @@ def test_a_query_is_compared(visit, server):
     assert page.locator("#words-text").is_disabled()
 
 
+def test_the_last_query_has_no_next(visit):
+    page = visit("/?panel=compare&query=239").page
+    assert page.get_by_role("button", name="Next").is_disabled()
+    assert page.get_by_role("button", name="Previous").is_enabled()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["list=constructor", "panel=toString", "__proto__=x&more=-5", "from=1.5&to=x", "panel=changes&worse=abc&better=-1",
+     "from=5&to=2", "from=99999", "sort=constructor.up", "k=x&tau=y&strength="],
+)  # fmt: skip
+def test_an_address_can_hold_anything(visit, path):
+    page = visit(f"/?{path}").page
+    assert page.locator("h1").inner_text().startswith("1 of 120 images")
+    assert page.locator("[role=tabpanel]:visible").count() == 1
+    assert not page.locator("#problem").is_visible()
+
+
+def test_a_problem_is_forgotten_with_what_caused_it(browser, server):
+    page = browser.new_page()
+    page.goto(f"{server}/?hub=99999")
+    page.locator("#problem").wait_for()
+    page.get_by_role("tab", name="Compare").click()
+    page.wait_for_selector("#comparison h2")
+    until(page, "document.querySelector('#problem').hidden")
+    page.close()
+
+
+def test_what_a_slider_had_to_say_is_void_after_another_choice(visit):
+    watched = visit("/?method=sn")
+    page = watched.page
+    page.evaluate("""() => {
+      const move = (id, value) => {
+        document.getElementById(id).value = value;
+        document.getElementById(id).dispatchEvent(new Event('input'));
+      };
+      move('set-tau', 0.3);
+      move('set-strength', 0.5);
+    }""")
+    until(page, "location.search.includes('tau=') && location.search.includes('strength=0.5')")
+    page.evaluate("""() => {
+      const move = (id, value) => {
+        document.getElementById(id).value = value;
+        document.getElementById(id).dispatchEvent(new Event('input'));
+      };
+      move('set-tau', -0.5);
+      const method = document.getElementById('set-method');
+      method.value = 'none';
+      method.dispatchEvent(new Event('change'));
+    }""")
+    until(page, "location.search.includes('method=none')")
+    page.wait_for_timeout(200)
+    assert "tau" not in page.url
+    until(page, "document.querySelectorAll('#results tbody tr').length === 1")
+
+
+def test_a_direction_starts_afresh(visit):
+    watched = visit("/?method=sn&list=all&find=target&hub=20&from=0&to=5")
+    page = watched.page
+    page.select_option("#set-direction", "i2t")
+    until(page, "location.search.includes('direction=i2t')")
+    watched.drawn()
+    assert not re.search("find|hub|from|to=", page.url)
+    assert page.locator("#hub-rows tbody tr").count() == 60
+    page.go_back()
+    until(page, "location.search.includes('hub=20')")
+    page.wait_for_selector("#hub-card h2")
+
+
+def test_moving_a_slider_does_not_pile_up_work(visit):
+    """However many steps it makes, one question at a time is under way, and the last one is answered."""
+    watched = visit("/?method=dbsn")
+    page = watched.page
+    asked = []
+    page.on("request", lambda request: asked.append(request) if "/api/view" in request.url else None)
+    page.evaluate("""async () => {
+      const slider = document.getElementById('set-tau');
+      for (let at = 0; at < 30; at += 1) {
+        slider.value = at / 60;
+        slider.dispatchEvent(new Event('input'));
+        await new Promise((done) => setTimeout(done, 45));
+      }
+    }""")
+    shown = f"{float(page.locator('#tau-number').input_value()):g}"
+    until(page, "(tau) => location.search.includes(`tau=${tau}`)", arg=shown)
+    watched.drawn()
+    assert f"tau={shown}" in asked[-1].url
+    spans = [(each.timing["startTime"], each.timing["startTime"] + each.timing["responseEnd"]) for each in asked]
+    assert all(end <= start + 5 for (_, end), (start, _) in pairwise(spans))
+
+
 def test_losses_are_as_near_as_wins(visit, server):
     watched = visit("/?method=sn")
     page = watched.page
@@ -310,18 +403,46 @@ def test_tables_are_copied_as_csv(visit, server):
 
     lines = copied("targets")
     counts = view_of(server, method="sn", k=5)
-    assert lines[0] == ["target", "before", "after", "change", "bias"]
+    assert lines[0] == ["target", "id", "before", "after", "change", "bias"]
     assert len(lines) == 121, "all of them, also those that are not shown yet"
     by_name = {line[0]: line for line in lines}
     assert HOSTILE in by_name
-    assert by_name["target 20"][1:3] == [str(counts["counts_before"][20]), str(counts["counts_after"][20])]
-    assert copied("results")[1][0] == "no correction"
+    assert by_name["target 20"][1] == "item020"
+    assert by_name["target 20"][2:4] == [str(counts["counts_before"][20]), str(counts["counts_after"][20])]
+    results = copied("results")
+    assert results[1][0] == "no correction"
+    line = dict(zip(results[0], results[2], strict=True))
+    gain = counts["lines"][1]["gain"]
+    assert [float(line[name]) for name in ("gain of R@1", "gain low", "gain high")] == [
+        gain["value"],
+        gain["low"],
+        gain["high"],
+    ]
+    assert (line["bank"], line["direction"], float(line["strength"])) == ("val", "t2i", 1)
     assert copied("queries of this target")[0] == ["query", "right", "place before", "place after"]
     assert copied("bank queries")[0][0] == "bank query"
     watched.open("/?panel=compare&query=3")
     assert copied("comparison")[0][:2] == ["place", "no correction"]
-    watched.open("/?panel=changes")
-    assert copied("queries made worse")[0][:3] == ["query", "rank before", "rank after"]
+    watched.open("/?panel=changes&method=sn&better=3")
+    assert page.locator("#better tbody tr").count() == 3
+    lines = copied("queries made better")
+    assert lines[0][:3] == ["query", "rank before", "rank after"]
+    assert len(lines) == 1 + view_of(server, method="sn")["better"] > 4, "all of them"
+
+
+def test_a_text_is_no_formula_and_a_number_is_a_number(visit):
+    page = visit().page
+    made = page.evaluate("""async () => {
+      const { csv } = await import('/static/tables.js');
+      const name = { title: 'name', text: (row) => row[0] };
+      const value = { title: 'value', number: true, text: (row) => row[1] };
+      const rows = [["-2+3+cmd|' /C calc'!A0", '−4'], ['=1+1', 0.5], ['\\u2212.5+cmd', null], ['a − b, c', -3], ['@x', 1]];
+      return csv([name, value], rows);
+    }""")
+    assert list(csv.reader(io.StringIO(made))) == [
+        ["name", "value"], ["'-2+3+cmd|' /C calc'!A0", "-4"], ["'=1+1", "0.5"], ["'\u2212.5+cmd", ""],
+        ["a − b, c", "-3"], ["'@x", "1"],
+    ]  # fmt: skip
 
 
 def test_the_command_is_shown(visit, server):
@@ -438,15 +559,17 @@ def test_by_keyboard_alone(visit):
     until(page, "location.search.includes('panel=map')")
 
 
-def test_a_mistake_in_the_address_is_said(browser, server):
+@pytest.mark.parametrize("wrong", ["bank=nowhere", "method=snn", "k=7", "strength=99", "direction=x&hub=3"])
+def test_a_mistake_in_the_address_is_said_and_the_page_opens_all_the_same(browser, server, wrong):
     page = browser.new_page()
-    page.goto(f"{server}/?bank=nowhere")
-    page.locator("#problem").wait_for()
-    said = "there is no bank 'nowhere'; there are val, test queries. Start afresh"
-    assert page.locator("#problem").inner_text() == said
-    page.get_by_role("link", name="Start afresh").click()
+    page.goto(f"{server}/?{wrong}")
     page.wait_for_selector("h1")
-    assert not page.locator("#problem").is_visible()
+    page.locator("#problem").wait_for()
+    assert page.locator("#problem").inner_text().endswith("Start afresh")
+    assert page.locator("#set-method").is_visible()
+    assert wrong.partition("&")[0] not in page.url
+    page.select_option("#set-method", "is")
+    until(page, "document.querySelector('#problem').hidden")
     page.close()
 
 

@@ -75,7 +75,7 @@ def command(
     asked = Asked(
         direction,
         run_of(place).bank if bank is None and place.is_dir() else bank,
-        method,
+        None if method is None else method.lower(),
         tuple(each for each in folders if each.is_dir()),
         command=options.again(context, json=False, out=target),
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unhub.cli import console, options, subjects
 from unhub.cli.progress import working
 from unhub.foundation.optional import require
+
+if TYPE_CHECKING:
+    from unhub.explore.material import Subject
 
 
 def command(
@@ -73,7 +76,9 @@ def command(
     beside = subjects.beside(path, options.given(context, subjects.BESIDE), relevant)
     with working("opening"):
         subject = open_subject(path, beside, protocol=protocol)
-        app = make_app(subject, Guard.of(host, wanted), encode=_encode(encoder))
+        made = _encode(encoder)
+        _refuse_other_space(made, subject)
+        app = make_app(subject, Guard.of(host, wanted), encode=made)
     opened = listening(host, port)
     here = address(host, opened, wanted)
     with opened, suppress(KeyboardInterrupt):  # that is how it ends
@@ -86,7 +91,7 @@ def command(
 
 
 def _encode(encoder: str | None) -> Callable[[list[str]], Any] | None:
-    """From words to vectors, if an encoder is named here or in the environment; it is loaded at once, to fail early."""
+    """From words to vectors, if an encoder is named here or in the environment; ."""
     import os
 
     from unhub.cli.encoder import VARIABLE, encode
@@ -94,5 +99,13 @@ def _encode(encoder: str | None) -> Callable[[list[str]], Any] | None:
     named = encoder or os.environ.get(VARIABLE)
     if not named:
         return None
-    encode(["a"], named)
     return lambda texts: encode(texts, named)
+
+
+def _refuse_other_space(encode: Callable[[list[str]], Any] | None, subject: Subject) -> None:
+    """An error where the encoder's vectors cannot be compared with the targets'."""
+    from unhub.explore.comparing import refuse_other_space
+
+    vectors = subject.material(subject.directions[0]).vectors
+    if encode is not None and vectors is not None:
+        refuse_other_space(encode(["a"])[0], vectors)

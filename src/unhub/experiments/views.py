@@ -10,13 +10,13 @@ import numpy as np
 
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.banks.bank import blocks
+from unhub.experiments.captions import read_captions
 from unhub.experiments.experiment import Experiment
 from unhub.experiments.media import Media, media_below, media_of
 from unhub.experiments.run import Run
 from unhub.experiments.sources import ids_of, relevance_of, scores_of
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
-from unhub.io import read_ids
 from unhub.metrics import Relevance, k_occurrence
 
 AFTER = ("dbsn", "sn")
@@ -106,14 +106,8 @@ def sides_of(experiment: Experiment) -> tuple[Side, Side]:
 def _captions(experiment: Experiment, part: str, ids: Sequence[str]) -> Sequence[str]:
     if part not in experiment.test:
         return ids
-    found = read_ids(experiment.test[part], name=f"test.{part}")
-    if len(found) != len(ids):
-        side = "target" if part == "target_captions" else "query"
-        raise InputError(
-            f"{experiment.path}: test.{part} has {len(found):,} lines but there are {len(ids):,} of its side; write "
-            f"one line for each {side}."
-        )
-    return found
+    what = "targets" if part == "target_captions" else "queries"
+    return read_captions(experiment.test[part], f"{experiment.path}: test.{part}", ids, what)
 
 
 def _media(experiment: Experiment) -> Mapping[str, Media]:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from unhub.banks import EmbeddingBank, search
 from unhub.core.bias import Bias
 from unhub.experiments.views import Side
 from unhub.explore.material import Learnt, Material, Vectors
 from unhub.explore.samples import (
     BANK_CELLS,
+    FEWEST,
+    MOST_TARGETS,
     TEST_CELLS,
     Sample,
     queries_kept,
     sampled,
     targets_kept,
-    targets_that_matter,
 )
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.methods import Method
 from unhub.metrics import Relevance
 
 T = TypeVar("T")
-BLOCK = 1024
-FEW = 200
-"""bank queries that stay, however large the rest is"""
-DEPTH = 50
-"""places of every query whose targets stay in a sample of a large gallery"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +43,13 @@ class GivenBank:
     shared: int = 0
     weight: FloatArray | None = None
     """of each of its queries, where they do not count the same"""
+
+    @property
+    def target_count(self) -> int:
+        """How many targets it has."""
+        if self.targets is not None:
+            return len(self.targets)
+        return 0 if self.cross is None else self.cross.shape[1]
 
     @property
     def size(self) -> int:
@@ -78,7 +80,10 @@ class Given:
     bias: Bias | None = None
     fitted_on: str | None = None
     media_folder: Path | None = None
-    cells: tuple[int, int] = field(default=(TEST_CELLS, BANK_CELLS))
+    cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
+    most_targets: int = MOST_TARGETS
+    scaled: bool = True
+    """whether vectors have length one"""
 
 
 def assembled(given: Given) -> Material:
@@ -91,11 +96,13 @@ def assembled(given: Given) -> Material:
     said = [each.said for each in (queries, targets) if each.said]
     notes = [f"This is a sample: {', and '.join(said)}."] if said else []
     both = given.queries is not None and given.targets is not None
+    relevance = _relevance(given.relevance, queries.rows, targets.rows)
     return Material(
         direction=given.direction,
         scores=_test_scores(given, queries.rows, targets.rows),
-        relevance=_relevance(given.relevance, queries.rows, targets.rows),
-        judged=given.judged,
+        relevance=relevance,
+        judged=given.judged and bool(relevance.judged().any()),
+        asked=given.relevance.queries,
         queries=_side(given.sides[0], few, given.media_folder),
         targets=_side(given.sides[1], only, given.media_folder),
         query_ids=_some(given.ids[0], few),
@@ -110,6 +117,7 @@ def assembled(given: Given) -> Material:
         vectors=Vectors(given.queries[queries.rows], given.targets[targets.rows]) if both else None,  # type: ignore[index]
         fitted=_bias(given.bias, targets.rows),
         fitted_on=given.fitted_on,
+        scaled=given.scaled,
         media_folder=given.media_folder,
     )
 
@@ -119,30 +127,10 @@ def _kept(given: Given, rng: np.random.Generator) -> tuple[Sample, Sample]:
     if given.ignore_self:  # an item is query and target at once
         same = sampled(gallery, int(given.cells[0] ** 0.5), "items", rng)
         return same, same
-    queries = sampled(count, queries_kept(count, gallery, given.cells[0]), "queries", rng)
-    most = targets_kept(gallery, given.cells[0])
-    if gallery <= most:
-        return queries, Sample(np.arange(gallery))
+    shown = min(gallery, given.most_targets)
+    queries = sampled(count, queries_kept(count, shown, given.cells[0]), "queries", rng)
     right = given.relevance.targets[np.isin(given.relevance.query_rows, queries.rows)]
-    kept = targets_that_matter(_top(given, queries.rows), right, gallery, most, rng)
-    said = f"{len(kept):,} of {gallery:,} targets (what is right, what is retrieved, and some of the rest)"
-    return queries, Sample(kept, said)
-
-
-def _top(given: Given, rows: IntArray) -> IntArray:
-    """The best of every query among all targets, with the saved bias or without one."""
-    if given.scores is not None:
-        from unhub.core.topk import top_k
-
-        return top_k(given.scores[rows], DEPTH)[1]
-    assert given.queries is not None
-    assert given.targets is not None
-    bank = EmbeddingBank(given.queries[rows], given.targets, BLOCK)
-    nothing = np.zeros(len(given.targets), dtype=np.float32)
-    found = [search(bank, nothing, DEPTH)[1]]
-    if given.bias is not None:
-        found.append(search(bank, given.bias.values.astype(np.float32), DEPTH)[1])
-    return np.stack(found, axis=2).reshape(len(rows), -1)
+    return queries, targets_kept(right, gallery, given.most_targets, rng)
 
 
 def _test_scores(given: Given, queries: IntArray, targets: IntArray) -> FloatArray:
@@ -154,19 +142,20 @@ def _test_scores(given: Given, queries: IntArray, targets: IntArray) -> FloatArr
 
 
 def _learnt(bank: GivenBank, given: Given, asked: IntArray, only: IntArray | None, rng: np.random.Generator) -> Learnt:
-    """The bank before the targets that are kept, as many queries of it as its scores may be."""
+    """The bank before the targets that are kept, as many queries and targets of it as its scores may be."""
     if bank.size == 0:
         return Learnt(bank.name, len(asked), asked, given.sides[0].names, None)
     gallery = given.relevance.gallery if only is None else len(only)
-    others = 0 if bank.targets is None else len(bank.targets)
-    if bank.cross is not None:
-        others = bank.cross.shape[1]
-    rows = sampled(bank.size, max(FEW, given.cells[1] // max(1, gallery + others)), "bank queries", rng).rows
+    most = given.cells[1] // max(1, gallery)
+    others = sampled(bank.target_count, max(FEWEST, most), "bank targets", rng)
+    rows = sampled(bank.size, max(FEWEST, given.cells[1] // (gallery + len(others.rows))), "bank queries", rng).rows
     part = slice(None) if len(rows) == bank.size else rows
-    cross, by_target = bank.cross, bank.target_scores
+    second = slice(None) if others.said is None else others.rows
+    cross, by_target, their_vectors = bank.cross, bank.target_scores, None
     if bank.scores is not None:
         scores = bank.scores[part] if only is None else bank.scores[part][:, only]
-        cross = None if cross is None else cross[part]
+        cross = None if cross is None else cross[part][:, second]
+        by_target = None if by_target is None else by_target[second]
         by_target = by_target if by_target is None or only is None else by_target[:, only]
     else:
         assert bank.queries is not None
@@ -174,20 +163,22 @@ def _learnt(bank: GivenBank, given: Given, asked: IntArray, only: IntArray | Non
         targets = given.targets if only is None else given.targets[only]
         scores = bank.queries[part] @ targets.T
         if bank.targets is not None:
-            cross, by_target = bank.queries[part] @ bank.targets.T, bank.targets @ targets.T
-    vectors = None if bank.queries is None else bank.queries[part]
+            their_vectors = bank.targets[second]
+            cross, by_target = bank.queries[part] @ their_vectors.T, their_vectors @ targets.T
     return Learnt(
-        bank.name,
-        bank.size,
-        rows,
-        bank.names,
-        scores,
-        cross,
-        by_target,
-        vectors,
-        bank.targets,
-        bank.shared,
-        None if bank.weight is None else bank.weight[part],
+        name=bank.name,
+        size=bank.size,
+        rows=rows,
+        names=bank.names,
+        scores=scores,
+        cross=cross,
+        target_scores=by_target,
+        vectors=None if bank.queries is None else bank.queries[part],
+        target_vectors=their_vectors,
+        whole=bank.queries,
+        shared=bank.shared,
+        weight=bank.weight,
+        targets_said=others.said,
     )
 
 

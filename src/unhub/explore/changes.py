@@ -8,10 +8,12 @@ import numpy as np
 
 from unhub.api.evaluation import MethodResult
 from unhub.explore.model import Change
-from unhub.explore.stage import RANK, Scene
+from unhub.explore.reading import Reading
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
 
 Which = Literal["better", "worse", "same", "all"]
+RANK = "MnR"
+"""whose value for a query is the rank of its best answer"""
 
 
 def ranks(row: MethodResult) -> FloatArray:
@@ -31,20 +33,18 @@ def moved(before: FloatArray, after: FloatArray, which: Which) -> IntArray:
     return rows[np.argsort(-np.abs(gain[rows]), kind="stable")]
 
 
-def change(scene: Scene, query: int) -> Change:
+def change(reading: Reading, query: int) -> Change:
     """One query: where its answer was and is, and what came first."""
-    its = scene.material
-    names = its.targets.names
-    before, after = ranks(scene.before)[query], ranks(scene.after)[query]
-    right = its.right(query)
-    rows = (int(scene.before.top[query, 0]), int(scene.after.top[query, 0]), int(right[0]) if len(right) else -1)
+    names = reading.targets.names
+    right = reading.nearest_right(query)
+    rows = (int(reading.before.top[query, 0]), int(reading.after.top[query, 0]), right)
     return Change(
         query=query,
-        name=its.queries.names[query],
-        rank_before=float(before),
-        rank_after=float(after),
+        name=reading.queries.names[query],
+        rank_before=float(ranks(reading.before)[query]),
+        rank_after=float(ranks(reading.after)[query]),
         first_before=names[rows[0]],
         first_after=names[rows[1]],
-        right=names[rows[2]] if len(right) else "",
+        right=names[right] if right >= 0 else "",
         targets=rows,
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
+import math
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from unhub.core.topk import top_k
-from unhub.explore.material import SAVED
+from unhub.explore.assembling import unit
+from unhub.explore.changes import ranks
+from unhub.explore.material import SAVED, Vectors
 from unhub.explore.model import Answer, Column, Comparison
 from unhub.explore.names import listed_name
 from unhub.explore.stage import Scene, Setting, Stage, methods_of, temperature
@@ -23,74 +27,86 @@ def comparison(stage: Stage, setting: Setting, query: int) -> Comparison:
     its = stage.scene(setting).material
     if not 0 <= query < its.relevance.queries:
         raise InputError(f"there is no query {query}; they are counted from 0 to {its.relevance.queries - 1:,}.")
+    columns: list[Column] = []
+    for scene in _scenes(stage, setting):
+        top = scene.after.top[query, :ANSWERS]
+        added = 0.0 if scene.after.bias is None else scene.after.bias[top]
+        bare = scene.after.bias is None and scene.setting.method != "none"
+        scores = None if bare else its.scores[query, top] + added
+        rank = float(ranks(scene.after)[query]) if its.judged else math.nan
+        columns.append(_column(scene, top, scores, None if math.isnan(rank) else rank, columns[:1], query))
     media = its.queries.media[query]
-    right = its.right(query)
-    return Comparison(
-        query,
-        its.queries.names[query],
-        None if media is None else media.kind,
-        [its.targets.names[each] for each in right.tolist()],
-        _columns(stage, setting, its.scores[query], right, query),
-    )
+    right = stage.scene(setting).reading.right(query)
+    kind = None if media is None else media.kind
+    return Comparison(query, its.queries.names[query], kind, [its.targets.names[each] for each in right], columns)
 
 
 def typed(stage: Stage, setting: Setting, text: str, vector: FloatArray) -> Comparison:
-    """Words of somebody's own, once they are a vector: what is right nobody knows."""
+    """Words of somebody's own, once they are a vector: what is right nobody knows.
+
+    Only methods that are a bias can answer a single query.
+    """
     its = stage.scene(setting).material
     if its.vectors is None:
         raise InputError("there are only scores here and no vectors, so that no words can be asked.")
-    if vector.shape != its.vectors.targets.shape[1:]:
+    refuse_other_space(vector, its.vectors)
+    row = its.vectors.targets @ (unit(vector[None])[0] if its.scaled else vector)
+    columns: list[Column] = []
+    for scene in _scenes(stage, setting):
+        if scene.after.bias is None and scene.setting.method != "none":
+            continue
+        fixed = row if scene.after.bias is None else row + scene.after.bias
+        scores, top = top_k(fixed[None, :], ANSWERS)
+        columns.append(_column(scene, top[0], scores[0], None, columns[:1], None))
+    return Comparison(None, text, None, [], columns)
+
+
+def refuse_other_space(vector: FloatArray, vectors: Vectors) -> None:
+    """An error where a vector that was made of words cannot be compared with the targets'."""
+    wanted = vectors.targets.shape[1:]
+    if vector.shape != wanted:
         raise InputError(
-            f"the encoder made {vector.shape[-1]} numbers of the text but targets have "
-            f"{its.vectors.targets.shape[1]}; use the model that made the targets."
+            f"the encoder made an array of shape {vector.shape} of a text but targets have {wanted[0]} numbers; use "
+            f"the model that made the targets."
         )
-    row = its.vectors.targets @ vector
-    return Comparison(None, text, None, [], _columns(stage, setting, row, np.empty(0, dtype=int), None))
+    if not np.isfinite(vector).all():
+        raise InputError("the encoder made a vector of NaN of the text; try other words, or check the encoder.")
 
 
-def _columns(stage: Stage, setting: Setting, row: FloatArray, right: IntArray, query: int | None) -> list[Column]:
-    its = stage.scene(setting).material
-    can = methods_of(its, setting.bank)
+def _scenes(stage: Stage, setting: Setting) -> Iterator[Scene]:
+    """None, IS, SN and DBSN, and what is chosen; a correction stands in the place of its own method."""
+    can = methods_of(stage.scene(setting).material, setting.bank)
     names = [each for each in COLUMNS if each in can]
-    if SAVED in can:  # in the place of its own method
+    if SAVED in can:
         own = can[SAVED].name
         names = [SAVED if each == own else each for each in names] if own in names else [*names, SAVED]
-    if setting.method not in names:
-        names.append(setting.method)
-    columns: list[Column] = []
-    before: dict[int, int] = {}
-    for name in names:
-        mine = setting if name == setting.method else dataclasses.replace(setting, method=name, tau=None, strength=None)
-        scene = stage.scene(mine)
-        if scene.after.bias is None and name != "none":
-            continue  # not a bias: its rows cannot be made one at a time
-        made = _column(scene, row, right, query, before)
-        columns.append(made)
-        if name == "none":
-            before = {each.target: place for place, each in enumerate(made.answers, 1)}
-    return columns
+    for name in dict.fromkeys((*names, setting.method)):
+        mine = setting if name == setting.method else replace(setting, method=name, tau=None, strength=None)
+        yield stage.scene(mine)
 
 
-def _column(scene: Scene, row: FloatArray, right: IntArray, query: int | None, before: dict[int, int]) -> Column:
-    its, name = scene.material, scene.setting.method
-    fixed = row if scene.after.bias is None or name == "none" else row + scene.after.bias
-    if its.ignore_self and query is not None:
-        fixed = np.array(fixed)
-        fixed[query] = -np.inf
-    scores, best = top_k(fixed[None, :], ANSWERS)
-    answers = []
-    for place, (target, score) in enumerate(zip(best[0].tolist(), scores[0].tolist(), strict=True), 1):
-        media = its.targets.media[target]
-        answers.append(
-            Answer(
-                target=target,
-                name=its.targets.names[target],
-                media=None if media is None else media.kind,
-                score=float(score),
-                right=bool(np.isin(target, right)),
-                before=place if name == "none" else before.get(target),
-            )
+def _column(
+    scene: Scene,
+    top: IntArray,
+    scores: FloatArray | None,
+    rank: float | None,
+    first: list[Column],
+    query: int | None,
+) -> Column:
+    """What a method answers; first: the column without a correction, once it is there."""
+    reading, label = scene.reading, scene.setting.method
+    right = [] if query is None else reading.right(query)
+    places = {each.target: place for column in first for place, each in enumerate(column.answers, 1)}
+    answers = [
+        Answer(
+            target=target,
+            name=reading.targets.names[target],
+            media=reading.kind_of(target),
+            score=None if scores is None else float(scores[at]),
+            right=target in right,
+            before=places.get(target) if first else at + 1,
         )
-    rank = float(1 + (fixed > fixed[right].max()).sum()) if len(right) else None
-    tau = None if name == "none" else temperature(scene.method)
-    return Column(name, listed_name(name, scene.method.name), tau, rank, answers)
+        for at, target in enumerate(top.tolist())
+    ]
+    tau = None if label == "none" else temperature(scene.method)
+    return Column(label, listed_name(label, scene.method.name), tau, rank, answers)

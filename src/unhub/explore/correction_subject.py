@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.core.bias import Bias
 from unhub.core.fingerprint import shared_rows
+from unhub.experiments.captions import read_captions
 from unhub.experiments.media import Media, media_below, media_of
 from unhub.experiments.views import Side
 from unhub.explore.assembling import Given, GivenBank, assembled, no_relevance, unit
@@ -20,12 +22,13 @@ from unhub.explore.material import SAVED, TEST, Material
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.io import Rows, read_ids, read_relevance
+from unhub.io import Rows, read_relevance
 from unhub.methods import REGISTRY, Method, method, settings
 from unhub.metrics import Relevance
 
 BANK = "query bank"
 FORWARD = "search"
+KINDS = {"captions": "queries", "target_captions": "targets"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ class CorrectionSubject:
         if beside.relevant_flag is None:
             return shlex.join(["unhub", "diagnose", *asked, *learnt, *self._reading()])
         lacking = bool(method.needs) and beside.target_bank is None
-        if saved and (lacking or its.query_bank is None or its.query_weight is not None or its.prior_mean != 1.0):
+        lacking |= its.query_bank is None or beside.scores is not None
+        if saved and (lacking or its.query_weight is not None or its.prior_mean != 1.0):
             here = ["--targets", beside.targets] if beside.targets else []
             return shlex.join(
                 ["unhub", "report", self.path, *asked, *here, "--relevant", beside.relevant_flag, "--json"]
@@ -116,11 +120,7 @@ class CorrectionSubject:
         raw = its.bias.astype(np.float64) / (its.strength or 1.0)
 
         def as_used(name: str, banked: bool) -> Method:
-            if name in (SAVED, own.name):
-                return own
-            has = settings(REGISTRY[name]())
-            tau = settings(own).get("tau", settings(own).get("tau1"))
-            return method(name, {"tau": tau} if "tau" in has and tau else {"tau": "auto"} if "tau" in has else {})
+            return own if name == SAVED else beside_own(own, name)
 
         return Given(
             direction=FORWARD,
@@ -141,6 +141,7 @@ class CorrectionSubject:
             fitted_on=None if targets is None or its.query_bank is None else banks[0].name,
             media_folder=None if beside.media is None else Path(beside.media),
             cells=self.cells,
+            scaled=its.reader.metric == "cosine",
         )
 
     def gallery(self) -> Rows:
@@ -173,8 +174,7 @@ class CorrectionSubject:
         if its.query_bank is None:
             raise InputError("this correction holds no bank of queries; pass --queries to ask some.")
         names = [f"bank query {row}" for row in range(its.query_bank.shape[0])]
-        if beside.bank_captions is not None:
-            names = list(read_ids(beside.bank_captions, name="bank_captions"))
+        names = list(self._captions("bank_captions", beside.bank_captions, names, len(names)))
         note = "No queries were given, so those of the bank are asked; pass --queries for others, and --relevant."
         return self._plain(its.query_bank), None, names, (note,)
 
@@ -186,7 +186,8 @@ class CorrectionSubject:
         second = its.target_bank
         if beside.target_bank is not None:
             second = its.reader.vectors(beside.target_bank, "target_bank", like=gallery)
-        names = None if beside.bank_captions is None else read_ids(beside.bank_captions, name="bank_captions")
+        given = beside.bank_captions
+        names = None if given is None else self._captions("bank_captions", given, (), len(bank))
         shared = 0 if queries is None else len(shared_rows(queries, bank))
         others = None if second is None else self._plain(second)
         weight = its.query_weight
@@ -208,10 +209,8 @@ class CorrectionSubject:
     def _captions(self, what: str, source: str | None, names: Sequence[str], count: int) -> Sequence[str]:
         if source is None:
             return names
-        found = read_ids(source, name=what)
-        if len(found) != count:
-            raise InputError(f"{what} has {len(found):,} lines but there are {count:,} rows; write one line for each.")
-        return found
+        ids = names or [f"bank query {row}" for row in range(count)]
+        return read_captions(source, what, ids, "bank queries" if what == "bank_captions" else KINDS[what])
 
     def _media(self, ids: Sequence[str]) -> list[Media | None]:
         if self.beside.media is None:
@@ -221,3 +220,13 @@ class CorrectionSubject:
             raise InputError(f"media, {folder}, is no folder; name one with a picture, sound or video per target.")
         found = media_below(folder)
         return [media_of(found, each) for each in ids]
+
+
+def beside_own(own: Method, name: str) -> Method:
+    """A method beside a correction: its own as it is, others at its temperature, or at one that follows the scores."""
+    if name == own.name:
+        return own
+    tau = settings(own).get("tau", settings(own).get("tau1")) or "auto"
+    fields = settings(REGISTRY[name]())
+    wanted: Any = {"tau": tau} if "tau" in fields else {"tau1": tau, "tau2": "auto"} if "tau1" in fields else {}
+    return method(name, wanted)

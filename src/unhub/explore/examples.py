@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unhub.explore.changes import moved, ranks
-from unhub.explore.model import Change
+from unhub.explore.changes import change, moved, ranks
 from unhub.explore.story_model import Examples
 from unhub.explore.whole import Whole
 
@@ -22,8 +21,8 @@ def examples(whole: Whole) -> Examples | None:
     both = min(len(better), len(worse), MOST)
     shown = both or MOST
     return Examples(
-        better=[_change(whole, query, before, after) for query in better[:shown].tolist()],
-        worse=[_change(whole, query, before, after) for query in worse[:shown].tolist()],
+        better=[change(whole.reading, query) for query in better[:shown].tolist()],
+        worse=[change(whole.reading, query) for query in worse[:shown].tolist()],
         better_total=len(better),
         same_total=int(np.sum(before == after)),
         worse_total=len(worse),
@@ -50,29 +49,3 @@ def _note(better: int, worse: int) -> str:
         queries = "1 query" if fewer == 1 else f"{fewer} queries"
         return f"Only {queries} got {kind}, so that {fewer} of each kind {'is' if fewer == 1 else 'are'} shown."
     return ""
-
-
-def _change(whole: Whole, query: int, before: np.ndarray, after: np.ndarray) -> Change:
-    names = whole.given.sides[1].names
-    right = _nearest(whole, query)
-    rows = (int(whole.before.top[query, 0]), int(whole.after.top[query, 0]), right)
-    return Change(
-        query=query,
-        name=whole.given.sides[0].names[query],
-        rank_before=float(before[query]),
-        rank_after=float(after[query]),
-        first_before=names[rows[0]],
-        first_after=names[rows[1]],
-        right=names[right] if right >= 0 else "",
-        targets=rows,
-    )
-
-
-def _nearest(whole: Whole, query: int) -> int:
-    """The right target that comes first in either list, or the first of all that are right; -1 where none is."""
-    right = whole.right(query)
-    for row in (whole.before, whole.after):
-        for target in row.top[query].tolist():
-            if target in right:
-                return int(target)
-    return int(right[0]) if right else -1

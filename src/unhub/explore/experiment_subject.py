@@ -11,6 +11,7 @@ import numpy as np
 
 from unhub.api.sources import Reader
 from unhub.core.fingerprint import shared_rows
+from unhub.experiments.captions import read_captions
 from unhub.experiments.experiment import Experiment
 from unhub.experiments.mistakes import CAPTIONS
 from unhub.experiments.presets import Preset
@@ -22,7 +23,6 @@ from unhub.explore.material import TEST, Material
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.io import read_ids
 from unhub.methods import Method, settings
 
 NOUNS = {"image": "images", "video": "videos", "audio": "recordings"}
@@ -121,20 +121,19 @@ class ExperimentSubject:
             seed=int(its.settings.get("seed", 0)),
             media_folder=None if media is None else Path(media),
             cells=self.cells,
+            scaled=its.settings.get("metric", "cosine") == "cosine",
         )
 
     def _bank(self, name: str, queries: FloatArray | None, *, back: bool) -> GivenBank:
         its = self.experiment
         files = bank_files(its, name)
+        made: dict[str, Any] = {key: self._rows(path, f"banks.{name}") for key, path in files.items()}
         names = None
         if CAPTIONS in its.banks[name] and not back:
-            names = read_ids(its.banks[name][CAPTIONS], name=f"banks.{name}.captions")
-        made: dict[str, Any] = {key: self._rows(path, f"banks.{name}") for key, path in files.items()}
-        if names is not None and len(names) != len(made.get("query_bank", made.get("query_bank_scores", ()))):
-            raise InputError(
-                f"{its.path}: banks.{name}.captions has {len(names):,} lines, and the bank another number of queries; "
-                f"write one line for each."
-            )
+            size = len(made["query_bank" if its.vectors else "query_bank_scores"])
+            ids = [f"bank query {row}" for row in range(size)]
+            source = its.banks[name][CAPTIONS]
+            names = read_captions(source, f"{its.path}: banks.{name}.captions", ids, "bank queries")
         if not its.vectors:
             test = matrix_of(its)
             shared = len(shared_rows(test, made["query_bank_scores"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unhub.explore.reading import evenly
 from unhub.explore.story_model import HeatMap
 from unhub.explore.telling import counts_of
 from unhub.explore.unevenness import depth_of
@@ -20,7 +21,7 @@ DIGITS = 5
 def heat_map(whole: Whole) -> HeatMap:
     """Every n-th query and target, those that are retrieved most first; after: where the correction is a bias."""
     relevance = whole.given.relevance
-    rows, columns = (_evenly(size) for size in (relevance.queries, relevance.gallery))
+    rows, columns = (evenly(size, SHOWN) for size in (relevance.queries, relevance.gallery))
     counts = counts_of(whole.before, relevance.gallery, depth_of(relevance.gallery))
     columns = columns[np.argsort(-counts[columns], kind="stable")]
     before = _scores(whole, rows, columns)
@@ -38,11 +39,6 @@ def heat_map(whole: Whole) -> HeatMap:
         float(low),
         float(high),
     )
-
-
-def _evenly(size: int) -> IntArray:
-    chosen: IntArray = np.linspace(0, size - 1, min(size, SHOWN)).round().astype(int)
-    return chosen
 
 
 def _scores(whole: Whole, rows: IntArray, columns: IntArray) -> FloatArray:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from unhub.api.sources import Reader
 from unhub.api.trial import ScoreSide, Terms, Trial
 from unhub.core.bias import Bias
@@ -22,6 +20,9 @@ TEST = "test queries"
 """the bank of whoever has none: the test queries themselves"""
 SAVED = "saved"
 """the method of a correction as it was fitted"""
+UNSEEN = (
+    "The bank that this correction was fitted on is not here, so that it is not known whether test queries were in it."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +41,14 @@ class Learnt:
     target_scores: FloatArray | None = None
     vectors: FloatArray | None = None
     target_vectors: FloatArray | None = None
+    whole: FloatArray | None = None
+    """vectors of all of its queries, where it has vectors"""
     shared: int = 0
     """test queries that are in it"""
     weight: FloatArray | None = None
-    """of each query that is here, where they do not count the same"""
+    """of each query of the whole bank, where they do not count the same"""
+    targets_said: str | None = None
+    """which of its targets are here, where not all are"""
 
     @property
     def transductive(self) -> bool:
@@ -53,19 +58,18 @@ class Learnt:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know of it: that a part of it is learnt from."""
-        if len(self.rows) == self.size:
-            return ()
-        return (f"Of the bank {self.name}, {len(self.rows):,} of {self.size:,} queries are learnt from, at random.",)
+        said = [f"{len(self.rows):,} of {self.size:,} queries"] if len(self.rows) < self.size else []
+        said += [self.targets_said] if self.targets_said else []
+        return (f"Of the bank {self.name}, {' and '.join(said)} are learnt from.",) if said else ()
 
     def name_of(self, row: int) -> str:
-        """What a query of it says, or its number."""
-        at = int(self.rows[row])
-        return f"bank query {at}" if self.names is None else self.names[at]
+        """What a query of the whole bank says, or its number."""
+        return f"bank query {row}" if self.names is None else self.names[row]
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Embeddings of the queries and targets that are here, and a function from words to a row, if there is one."""
+    """Embeddings of the queries and targets that are here."""
 
     queries: FloatArray
     targets: FloatArray
@@ -81,6 +85,8 @@ class Material:
     relevance: Relevance
     judged: bool
     """whether it is known what is right"""
+    asked: int
+    """queries of the whole test set"""
     queries: Side
     targets: Side
     query_ids: Sequence[str]
@@ -97,6 +103,8 @@ class Material:
     vectors: Vectors | None = None
     fitted: Bias | None = None
     """the bias of a correction, strength not included"""
+    scaled: bool = True
+    """whether vectors have length one, so that one of somebody's own words is to have it too"""
     fitted_on: str | None = None
     """the bank that it was fitted on, where that is here"""
     media_folder: Path | None = None
@@ -114,12 +122,6 @@ class Material:
         return ScoreSide(self.reader, Rows(self.scores, name="scores"), matrices, self.relevance, terms).trial(
             reverse=False
         )
-
-    def right(self, query: int) -> IntArray:
-        """The targets that are right for a query."""
-        start, end = self.relevance.indptr[query : query + 2]
-        found: IntArray = np.asarray(self.relevance.targets[start:end])
-        return found
 
 
 class Subject(Protocol):

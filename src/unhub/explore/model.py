@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Reach:
-    """A query that has a target among its first, and whether that is right; no place: it is not among them."""
+    """A query that has a target among its first, and whether that is right; no place: farther than is kept."""
 
     query: int
     name: str
@@ -123,7 +123,8 @@ class Answer:
     target: int
     name: str
     media: str | None
-    score: float
+    score: float | None
+    """None where a method gives no number that compares"""
     right: bool
     before: int | None
     """its place without a correction, where that is among those shown"""

@@ -12,8 +12,10 @@ TEST_CELLS = 6_000_000
 """scores that are ranked again when a setting changes: 5,000 queries x 1,000 targets are whole"""
 BANK_CELLS = 15_000_000
 """scores that a bias is estimated from"""
-FEWEST = 500
-"""queries that stay, however many targets there are"""
+FEWEST = 200
+"""queries, of the test set and of a bank, that stay however many targets there are"""
+MOST_TARGETS = 100_000
+"""targets that a page lists; their names alone are megabytes"""
 
 
 @dataclass(frozen=True)
@@ -36,27 +38,22 @@ def sampled(size: int, most: int, what: str, rng: np.random.Generator) -> Sample
     return Sample(rows, f"{most:,} of {size:,} {what}, drawn at random")
 
 
-def queries_kept(queries: int, gallery: int, cells: int = TEST_CELLS) -> int:
+def queries_kept(queries: int, gallery: int, cells: int) -> int:
     """How many queries can be ranked again in a moment over so many targets."""
     return min(queries, max(FEWEST, cells // max(1, gallery)))
 
 
-def targets_kept(gallery: int, cells: int = TEST_CELLS) -> int:
-    """How many targets can be, where there are so many that even few queries would take too long."""
-    return min(gallery, max(1, cells // FEWEST))
+def targets_kept(right: IntArray, gallery: int, most: int, rng: np.random.Generator) -> Sample:
+    """Targets of a gallery that is too large to be shown: those that are right, and others at random.
 
-
-def targets_that_matter(
-    top: IntArray, relevant: IntArray, gallery: int, most: int, rng: np.random.Generator
-) -> IntArray:
-    """Targets to keep of a large gallery: what is right, what is retrieved, best places first, and some of the rest."""
+    Whatever is drawn otherwise, by rank say, would favour the ranking that it was drawn by.
+    """
+    if gallery <= most:
+        return Sample(np.arange(gallery))
     kept = np.zeros(gallery, dtype=bool)
-    kept[relevant] = True
-    for place in range(top.shape[1]):
-        if int(kept.sum()) + len(np.setdiff1d(top[:, place], np.flatnonzero(kept))) > most:
-            break
-        kept[top[:, place]] = True
-    free = np.flatnonzero(~kept)
-    more = rng.permutation(free)[: max(0, most - int(kept.sum()))]
-    kept[more] = True
-    return np.flatnonzero(kept)
+    kept[right] = True
+    free = rng.permutation(np.flatnonzero(~kept))
+    kept[free[: max(0, most - int(kept.sum()))]] = True
+    rows = np.flatnonzero(kept)
+    said = f"{len(rows):,} of {gallery:,} targets, the right ones and others drawn at random (ranks are among them)"
+    return Sample(rows, said)

@@ -16,6 +16,7 @@ from unhub.api.temperature import Settled, settle_temperature
 from unhub.api.trial import Trial
 from unhub.core.bias import Bias
 from unhub.explore.material import SAVED, Learnt, Material, Subject
+from unhub.explore.reading import Reading
 from unhub.foundation.errors import InputError
 from unhub.methods import METHODS, Method, is_additive, is_matrix_only, method, settings
 
@@ -23,8 +24,6 @@ T = TypeVar("T")
 DEPTHS = (1, 3, 5, 10, 20)
 """k: places at the head of a list that count"""
 JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
-RANK = "MnR"
-"""whose value for a query is the rank of its best answer"""
 UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
 KEPT = 48
 """rankings that are kept"""
@@ -62,6 +61,12 @@ class Scene:
     warnings: tuple[str, ...] = ()
 
     @property
+    def reading(self) -> Reading:
+        """Both rankings, and who everybody is."""
+        its = self.material
+        return Reading(self.before, self.after, its.relevance, its.queries, its.targets, its.target_ids)
+
+    @property
     def transductive(self) -> bool:
         """Whether the correction has seen test queries, as far as that is known."""
         return self.setting.method != "none" and self.learnt is not None and self.learnt.transductive
@@ -94,8 +99,8 @@ class Stage:
         before = self._ranked(material, setting, method("none"), None)
         after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)
         learnt: Learnt | None = material.banks[setting.bank]
-        if setting.method == SAVED:  # whatever bank is chosen, it was fitted on its own
-            learnt = None if material.fitted_on is None else material.banks[material.fitted_on]
+        if setting.method == SAVED and material.fitted_on is None:
+            learnt = None
         return Scene(setting, material, learnt, chosen, before, after, bias, warned)
 
     def _material(self, direction: str) -> Material:
@@ -152,7 +157,8 @@ class Stage:
 def methods_of(material: Material, bank: str) -> dict[str, Method]:
     """The methods that can be shown with a bank, as they are used here; those that need all queries at once cannot."""
     learnt = material.banks[bank]
-    found = {} if material.fitted is None else {SAVED: material.method(SAVED, True)}
+    own = material.fitted is not None and material.fitted_on in (None, bank)
+    found = {SAVED: material.method(SAVED, True)} if own else {}
     has = {"cross": learnt.cross is not None, "targets": learnt.target_scores is not None}
     for name in METHODS:
         each = method(name)

@@ -12,6 +12,8 @@ from unhub.metrics import antihub_share, bootstrap_difference, k_occurrence
 HEADS = 0.01
 """the share of targets that is called the most frequent"""
 LEVEL = 0.95
+SEEN = 0.01
+"""the share of test queries in a bank from which a gain is no longer one on new queries"""
 
 
 def counts_of(row: MethodResult, gallery: int, k: int) -> IntArray:
@@ -45,10 +47,10 @@ def gain_of(before: MethodResult, after: MethodResult, clusters: AnyArray, *, ro
     return Range(found.value, found.low, found.high)
 
 
-def verdict(gain: Range | None, name: str, *, corrected: bool, shared: int | None = 0) -> Verdict:
+def verdict(gain: Range | None, name: str, *, corrected: bool, shared: float | None = 0.0) -> Verdict:
     """Whether the correction helps these queries, or may be chance, or hurts.
 
-    shared: how many test queries are in the bank; None if they are the bank.
+    shared: the share of the test queries that is in the bank; None if they are the bank.
     """
     if not corrected:
         return Verdict("unknown", "No correction is chosen: this is the ranking as it is.")
@@ -62,9 +64,12 @@ def verdict(gain: Range | None, name: str, *, corrected: bool, shared: int | Non
     if shared is None:
         told += "; it had the test queries in advance, as no running system does"
     elif shared:
-        told += f"; {shared:,} of these queries are in its bank"
+        told += f"; {_percent(shared)} of the test queries are in its bank"
+    if gain.low == gain.high == 0:
+        return Verdict("unclear", f"{name} changes no first place that matters here, for better or worse.")
     if gain.low > 0:
-        return Verdict("upper bound" if shared is None else "use", f"{name} helps: {told}.")
+        seen = shared is None or shared > SEEN
+        return Verdict("upper bound" if seen else "use", f"{name} helps: {told}.")
     if gain.high < 0:
         return Verdict("do not use", f"{name} hurts: {told}. Leave the ranking as it is.")
     return Verdict("unclear", f"What {name} does may be chance: {told}. Leave the ranking as it is.")

@@ -9,15 +9,15 @@ import numpy as np
 
 from unhub.api.evaluation import MethodResult
 from unhub.explore.changes import ranks
-from unhub.explore.material import SAVED, Subject
+from unhub.explore.material import SAVED, UNSEEN, Subject
 from unhub.explore.model import Headline, Line, Range, Verdict
 from unhub.explore.names import listed_name, shown_name
 from unhub.explore.stage import JUDGED, Scene, Setting, temperature
 from unhub.explore.telling import counts_of, gain_of, headline, verdict
 from unhub.methods import settings
 
-ROUNDS = 400
-"""of the bootstrap behind a verdict: enough for a tenth of a point, and done in a moment"""
+ROUNDS = 2000
+"""of the bootstrap behind a verdict, as everywhere else"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def view(subject: Subject, scene: Scene) -> View:
     if its.judged and corrected:
         gain = gain_of(scene.before, scene.after, its.relevance.clusters(), rounds=ROUNDS, seed=its.seed)
     learnt = scene.learnt
-    shared = 0 if learnt is None else None if learnt.scores is None else learnt.shared
+    shared = 0.0 if learnt is None else None if learnt.scores is None else learnt.shared / its.asked
     name = shown_name(scene.method.name)
     standing = _standing(scene) if its.judged else (0, 0, 0)
     lines = [_line(scene, scene.before, "none", None, (0, 0, 0))]
@@ -68,7 +68,7 @@ def view(subject: Subject, scene: Scene) -> View:
         better=standing[0],
         same=standing[1],
         worse=standing[2],
-        notes=[*its.notes, *(() if learnt is None else learnt.notes), *scene.warnings],
+        notes=[*its.notes, *_notes(scene), *scene.warnings],
         command=subject.command(
             setting.direction,
             setting.bank if learnt is None else learnt.name,
@@ -76,6 +76,13 @@ def view(subject: Subject, scene: Scene) -> View:
             saved=setting.method == SAVED,
         ),
     )
+
+
+def _notes(scene: Scene) -> tuple[str, ...]:
+    """What is to be said of the bank: a correction has learnt from all of its own, which may not be here."""
+    if scene.setting.method == SAVED:
+        return (UNSEEN,) if scene.learnt is None else ()
+    return () if scene.learnt is None or scene.setting.method == "none" else scene.learnt.notes
 
 
 def _line(scene: Scene, row: MethodResult, label: str, gain: Range | None, standing: tuple[int, int, int]) -> Line:

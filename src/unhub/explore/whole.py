@@ -5,16 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.trial import Trial
-from unhub.experiments.views import AFTER
+from unhub.experiments.views import AFTER, Side
 from unhub.explore.assembling import Given, GivenBank
 from unhub.explore.material import TEST
+from unhub.explore.reading import Reading
 from unhub.foundation.errors import InputError, UnhubWarning
 
 T = TypeVar("T")
+LONGEST = 300
+"""letters of a name in a report"""
 CHEAP = 20_000_000
 """test scores up to which the test queries are tried as the bank too, to show what is possible"""
 
@@ -50,16 +54,23 @@ class Whole:
         return self.evaluation[self.label]
 
     @property
-    def shared(self) -> int | None:
-        """How many test queries the correction had in its bank; None if they were the bank."""
-        return None if self.bank.name == TEST and self.after.transductive else self.bank.shared
+    def shared(self) -> float | None:
+        """The share of the test queries that the correction had in its bank; None if they were the bank."""
+        if self.bank.name == TEST and self.after.transductive:
+            return None
+        return self.bank.shared / max(1, self.given.relevance.queries)
 
-    def right(self, query: int) -> list[int]:
-        """The targets that are right for a query."""
-        relevance = self.given.relevance
-        start, end = relevance.indptr[query : query + 2]
-        found: list[int] = relevance.targets[start:end].tolist()
-        return found
+    @cached_property
+    def reading(self) -> Reading:
+        """Both rankings, and who everybody is."""
+        its = self.given
+        sides = [Side([_cut(name) for name in each.names], each.media) for each in its.sides]
+        return Reading(self.before, self.after, its.relevance, sides[0], sides[1], [_cut(each) for each in its.ids[1]])
+
+
+def _cut(name: str) -> str:
+    """A name that is not longer than a few lines: descriptions of products can fill pages."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 2].rstrip()} …"
 
 
 def bank_of(given: Given, name: str | None) -> GivenBank:

@@ -16,21 +16,17 @@ from unhub.experiments.experiment import SEPARATOR
 from unhub.experiments.run import ONE_BANK, RETRIEVAL, SKEWNESS, TWO_BANKS
 from unhub.experiments.running import hash_of
 from unhub.explore.assembling import Given, GivenBank
-from unhub.explore.correction_subject import BANK, CorrectionSubject
-from unhub.explore.material import SAVED, TEST
+from unhub.explore.changes import RANK
+from unhub.explore.correction_subject import BANK, CorrectionSubject, beside_own
+from unhub.explore.material import SAVED, TEST, UNSEEN
 from unhub.explore.names import shown_name
-from unhub.explore.stage import RANK
 from unhub.explore.whole import Whole, bank_of, heard, label_of, worth_trying
 from unhub.io import Rows
-from unhub.methods import Method, method, settings
+from unhub.methods import Method, method
 
 RESAMPLES = 1000
 PARTS = ("targets", "queries", "scores", "target_bank", "captions", "target_captions", "bank_captions")
 SCORES = ("query_bank_scores", "cross_bank_scores", "target_bank_scores")
-UNSEEN = (
-    "The bank that this correction was fitted on is not in its file, so that it is not known whether test queries were "
-    "in it."
-)
 
 
 def whole_correction(
@@ -79,13 +75,7 @@ def whole_correction(
 def _usual(given: Given, bank: GivenBank, own: Method) -> list[Method]:
     """IS, DIS and SN, with a target bank DualIS, DualDIS and DBSN too, each at the correction's temperature."""
     names = (*ONE_BANK, *(TWO_BANKS if bank.targets is not None else ()))
-    tau = settings(own).get("tau", settings(own).get("tau1")) or "auto"
-    made = []
-    for name in names:
-        fields = settings(method(name))
-        wanted: Any = {"tau": tau} if "tau" in fields else {"tau1": tau, "tau2": "auto"} if "tau1" in fields else {}
-        made.append(own if name == own.name else method(name, wanted))
-    return made
+    return [beside_own(own, name) for name in names]
 
 
 def _evaluated(
@@ -135,7 +125,6 @@ def _settings(subject: CorrectionSubject, bank: GivenBank) -> dict[str, Any]:
         "normalize": its.reader.normalize,
         "bank": bank.name,
         "queries of its bank": its.bank_size,
-        "targets of its bank": its.target_bank_size,
         "gallery fingerprint": its.fingerprint,
     }
 

@@ -141,7 +141,7 @@ def _direction(material: Material) -> DirectionChoice:
                 listed_name(label, each.name),
                 temperature(settle(each, automatic)),
                 label != SAVED and bool({"tau", "tau1"} & set(settings(each))),
-                label != "none" and is_additive(each),
+                label != "none" and is_additive(each) and not (label == SAVED and each.strength == 0),
             )
             for label, each in methods_of(material, name).items()
         ]

@@ -21,6 +21,7 @@ from unhub.foundation.optional import installed
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
 from unhub.report.figures.projection import FEWEST, project
+from unhub.serve.problems import log
 
 QUERY, TARGET, BANK, BANK_TARGET = "query", "target", "bank", "bank target"
 MOST = {TARGET: 1500, QUERY: 1000, BANK: 500, BANK_TARGET: 500}
@@ -68,6 +69,9 @@ class Maps:
             made = _laid_out(material, bank, self.folder)
         except UnhubError as error:
             made = Map(True, str(error))
+        except Exception as error:  # a thread of its own has nobody else to tell
+            log.error("the map: %s: %s", type(error).__name__, error)
+            made = Map(True, "the map could not be made; the terminal that unhub serve runs in says more.")
         with self._lock:
             self._made[key] = made
             self._busy.discard(key)
@@ -105,7 +109,11 @@ def _laid_out(material: Material, bank: str, folder: Path) -> Map:
         kind=kinds,
         row=[int(row) for chosen in rows.values() for row in chosen],
         name=[
-            names[kind][row] if kind in names else learnt.name_of(row) if kind == BANK else f"bank target {row}"
+            names[kind][row]
+            if kind in names
+            else learnt.name_of(int(learnt.rows[row]))
+            if kind == BANK
+            else f"bank target {row}"
             for kind, chosen in rows.items()
             for row in chosen.tolist()
         ],

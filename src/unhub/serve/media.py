@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from fastapi.responses import FileResponse, Response
 from unhub.experiments.media import Media
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
+from unhub.report.figures.media import thumbnail
 
 TYPES = {
     ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp", ".gif": "image/gif",
@@ -18,7 +20,8 @@ TYPES = {
     ".ogg": "audio/ogg", ".oga": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4",
 }  # fmt: skip
 """by ending; nothing else is sent"""
-MOST_PIXELS = 60_000_000
+DECODING = threading.Semaphore(2)
+"""pictures that are read at the same time: a large one takes memory"""
 
 
 def shown(media: Media | None, folder: Path | None, side: int | None) -> Response | None:
@@ -35,20 +38,14 @@ def shown(media: Media | None, folder: Path | None, side: int | None) -> Respons
     return FileResponse(path, media_type=kind)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _small(path: str, changed: int, side: int) -> bytes:
-    images, operations = require("PIL.Image", extra="serve"), require("PIL.ImageOps", extra="serve")
-    try:
-        with images.open(path) as opened:
-            if opened.width * opened.height > MOST_PIXELS:
-                raise InputError("this picture is too large to be shown.")
-            opened.draft("RGB", (2 * side, 2 * side))
-            picture = operations.exif_transpose(opened).convert("RGBA")
-    except (OSError, ValueError, SyntaxError, images.DecompressionBombError) as error:
-        raise InputError("this picture cannot be read; its file is damaged.") from error
-    picture.thumbnail((side, side))
-    ground = images.new("RGBA", picture.size, "white")
-    ground.alpha_composite(picture)
+    images = require("PIL.Image", extra="serve")
     sink = io.BytesIO()
-    ground.convert("RGB").save(sink, "WEBP", quality=80)
+    with DECODING:
+        try:
+            picture = thumbnail(path, side)
+        except InputError as error:
+            raise InputError("this picture cannot be read; its file is damaged or too large.") from error
+    images.fromarray(picture).save(sink, "WEBP", quality=80)
     return sink.getvalue()

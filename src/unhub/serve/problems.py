@@ -65,6 +65,8 @@ def answer_problems(app: FastAPI) -> None:
 def _sentence(errors: Sequence[Any]) -> str:
     """The first mistake in words: tau: input should be greater than 0."""
     first = errors[0]
+    if first.get("type") == "json_invalid":
+        return "the request is not valid JSON."
     place = ".".join(str(part) for part in first.get("loc", ())[1:]) or "the request"
-    said = str(first.get("msg", "is not valid"))
+    said = str(first.get("msg", "is not valid")).partition(", unable to parse")[0]
     return f"{place}: {said[:1].lower()}{said[1:]}."

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from unhub.explore.assembling import unit
 from unhub.explore.changes import Which, change, moved, ranks
 from unhub.explore.comparing import comparison, typed
 from unhub.explore.hubs import hub_card
@@ -28,7 +27,8 @@ from unhub.serve.problems import RESPONSES
 Encode = Callable[[list[str]], FloatArray]
 LONGEST = 500
 """letters of a query that is typed"""
-MOST_ROWS = 200
+MOST_ROWS = 2000
+"""of a list in one answer"""
 NAME = 200
 
 
@@ -74,6 +74,16 @@ class Listed(Chosen):
     words: str = Field("", max_length=LONGEST)
     offset: int = Field(0, ge=0, le=10**9)
     limit: int = Field(50, ge=1, le=MOST_ROWS)
+
+
+class Words(BaseModel):
+    """Words to look for among the queries of a direction."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    direction: str | None = Field(None, max_length=NAME)
+    words: str = Field("", max_length=LONGEST)
+    limit: int = Field(20, ge=1, le=MOST_ROWS)
 
 
 class Typed(Chosen):
@@ -133,16 +143,12 @@ def router(served: Served) -> APIRouter:
         told = answers.with_words(scene.material, asked.words)
         rows = rows if told is None else rows[np.isin(rows, told)]
         part = rows[asked.offset : asked.offset + asked.limit]
-        return answers.Changes(len(rows), asked.offset, [change(scene, row) for row in part.tolist()])
+        return answers.Changes(len(rows), asked.offset, [change(scene.reading, row) for row in part.tolist()])
 
     @api.get("/queries")
-    def queries(
-        direction: Annotated[str | None, Query(max_length=NAME)] = None,
-        words: Annotated[str, Query(max_length=LONGEST)] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 20,
-    ) -> answers.Found:
+    def queries(asked: Annotated[Words, Query()]) -> answers.Found:
         """Queries whose text has all of the words."""
-        return answers.found(material_of(direction), words, limit)
+        return answers.found(material_of(asked.direction), asked.words, asked.limit)
 
     @api.get("/compare/{query}")
     def compare(query: Row, chosen: Annotated[Chosen, Query()]) -> Comparison:
@@ -160,7 +166,7 @@ def router(served: Served) -> APIRouter:
             raise InputError("there are no words in the text; write some.")
         setting = asked.setting(served.opening)
         made = np.asarray(served.encode([asked.text]), dtype=np.float32)
-        return typed(served.stage, setting, asked.text, unit(made)[0])
+        return typed(served.stage, setting, asked.text, made[0] if made.ndim == 2 and len(made) == 1 else made)
 
     @api.get("/map")
     def whole_map(where: Annotated[Where, Query()]) -> Map:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
 import webbrowser
@@ -10,11 +11,14 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.serve.safety import is_loopback
+from unhub.serve.safety import LARGEST_HEAD, is_loopback
 
 PORT = 8765
+MOST_AT_ONCE = 1000
+"""connections at the same time"""
 TRIED = 20
 """ports that are tried, from the first on, where none is named"""
+PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 SHORTEST = 12
 """letters that a token has at least"""
 
@@ -23,6 +27,8 @@ def token_for(host: str, token: str | None) -> str | None:
     """The token that is needed at a host: none on this machine unless one is given, elsewhere one in any case."""
     if token is not None and len(token) < SHORTEST:
         raise InputError(f"the token has {len(token)} letters; give at least {SHORTEST}, which nobody guesses.")
+    if token is not None and not PLAIN.fullmatch(token):
+        raise InputError("the token has a sign that no address may hold; use letters, digits and - . _ ~ alone.")
     if token is None and not is_loopback(host):
         return secrets.token_urlsafe(24)
     return token
@@ -61,7 +67,16 @@ def run(app: Any, opened: socket.socket, *, started: Callable[[], None], browser
     """Serves until it is interrupted."""
     uvicorn = require("uvicorn", extra="serve")
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2, lifespan="off"
+        app,
+        http="h11",
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        ws="none",
+        lifespan="off",
+        log_level="critical",  # what goes wrong is told by the app itself, in a sentence
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
     started()

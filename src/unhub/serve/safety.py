@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -25,6 +25,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 COOKIE = "unhub_token"
 MOST_BYTES = 64 * 1024
 """of the body of a request"""
+LARGEST_HEAD = 32 * 1024
+THREADS = 400
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -41,6 +43,8 @@ DOCS_POLICY = POLICY.replace("script-src 'self'", "script-src 'self' 'unsafe-inl
     "style-src 'self'", "style-src 'self' 'unsafe-inline'"
 )
 """the page about the API starts with a script of its own"""
+HOST = re.compile(r"[A-Za-z0-9.:_\[\]-]{1,255}")
+"""letters of a name and its port"""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -101,7 +105,7 @@ def host_name(header: str) -> str | None:
     >>> host_name("localhost:8000"), host_name("[::1]:8000"), host_name("evil.example/@localhost")
     ('localhost', '::1', None)
     """
-    if not header or any(letter in header for letter in "/@\\ \t,"):
+    if not HOST.fullmatch(header):
         return None
     try:
         parts = urlsplit(f"//{header}")
@@ -119,10 +123,13 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets a request through, or answers it with a sentence."""
-        if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
             return
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        _room_for_waiting()
         send = _with_headers(send, scope["path"])
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refusal(scope, headers)
@@ -132,10 +139,12 @@ class Door:
         await self.app(scope, _bounded(receive), send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> Any:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEAD:
+            return problem(431, f"the head of a request may have {LARGEST_HEAD:,} bytes at the most.")
         if not self.guard.knows(headers.get("host", "")):
             return problem(421, "this server is not called that; open it by the address that it printed.")
         origin = headers.get("origin")
-        if origin is not None and not self.guard.knows(urlsplit(origin).netloc):
+        if origin is not None and origin.partition("://")[2].lower() != headers["host"].lower():
             return problem(403, "another site's page asked for this, which is refused.")
         if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != "/":
             return problem(403, "another site's page asked for this, which is refused.")
@@ -161,8 +170,15 @@ class Door:
 
         rest = urlencode([(name, value) for name, value in said if name != "token"])
         moved = RedirectResponse(f"/?{rest}" if rest else "/", status_code=303)
-        moved.set_cookie(COOKIE, self.guard.token, httponly=True, samesite="strict")
+        moved.set_cookie(COOKIE, self.guard.token, httponly=True, samesite="lax")
         return moved
+
+
+def _room_for_waiting() -> None:
+    """Threads enough for those who wait for a ranking, so that others, and files, are served meanwhile."""
+    from anyio.to_thread import current_default_thread_limiter
+
+    current_default_thread_limiter().total_tokens = THREADS
 
 
 def _bounded(receive: Receive) -> Receive:
@@ -203,11 +219,12 @@ def _bearer(header: str) -> str:
 
 
 def _cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+    """The token of a Cookie header, whatever other cookies, which all ports of a host share, look like."""
+    for part in header.split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            return value.strip('"')
+    return ""
 
 
 def _is_address(name: str) -> bool:

@@ -29,6 +29,10 @@ SHARP = 2
 """pixels of a picture for each that the PNG shows: a PDF can be enlarged"""
 
 
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "MPO")
+MOST_PIXELS = 40_000_000
+
+
 @dataclass(frozen=True)
 class Item:
     """Something retrieved, or asked: its text or name, whether it is right, and its picture if it has one.
@@ -93,16 +97,22 @@ def badge(sheet: Any, right: bool, left: float, top: float) -> None:
 
 
 def thumbnail(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
-    """The first picture of a file, upright, on white, at most so many pixels wide and high: (height, width, 3)."""
+    """The first picture of a file, upright, on white, at most so many pixels wide and high: (height, width, 3).
+
+    A file is read as one of ``FORMATS``, whatever its name says: others have readers that run programs.
+    """
     images, operations = require("PIL.Image", extra="figures"), require("PIL.ImageOps", extra="figures")
     try:
-        with images.open(Path(path)) as opened:
+        with images.open(Path(path), formats=FORMATS) as opened:
+            if opened.width * opened.height > MOST_PIXELS:
+                raise ValueError(f"{opened.width:,} x {opened.height:,} pixels are too many")
+            opened.draft("RGB", (2 * side, 2 * side))
+            opened.thumbnail((side, side))  # before anything else, so that no copy is large
             picture = operations.exif_transpose(opened).convert("RGBA")
-    except (OSError, ValueError, SyntaxError, images.DecompressionBombError) as error:
+    except Exception as error:  # readers of damaged files raise whatever they come upon
         raise InputError(
             f"cannot read the picture {os.fspath(path)!r} ({error}); give the path of a picture, or none."
         ) from error
-    picture.thumbnail((side, side))
     ground = images.new("RGBA", picture.size, "white")
     ground.alpha_composite(picture)
     return np.asarray(ground.convert("RGB"))

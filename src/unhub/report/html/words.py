@@ -12,7 +12,7 @@ MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
 VERDICTS = {
     "use": ("use", "Use it"),
-    "unclear": ("unclear", "Unclear"),
+    "unclear": ("unclear", "May be chance"),
     "do not use": ("stop", "Do not use it"),
     "unknown": ("unknown", "Not known"),
     "upper bound": ("unclear", "Upper bound"),

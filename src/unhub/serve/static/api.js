@@ -45,10 +45,31 @@ function busy(change) {
 
 const problems = new Map();
 
+let kept = false;
+
+/** Forgets what went wrong before, unless it was kept: whoever asks anew hears it again. */
+export function afresh() {
+  if (!kept) problems.clear();
+  kept = false;
+  show();
+}
+
+/** What went wrong stays on the screen for one more view, whatever is answered. */
+export function keep() {
+  const [first] = problems.values();
+  problems.clear();
+  if (first !== undefined) problems.set("address", first);
+  kept = true;
+}
+
 /** Shows what went wrong until the same question is answered. */
 function complain(name, text) {
   if (text === null) problems.delete(name);
   else problems.set(name, text);
+  show();
+}
+
+function show() {
   const place = byId("problem"), [first] = problems.values();
   place.hidden = first === undefined;
   if (first !== undefined) replace(place, `${first} `, h("a", { href: location.pathname }, "Start afresh"));

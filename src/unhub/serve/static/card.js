@@ -16,7 +16,7 @@ export function drawCard(card, view, judged) {
     fact("after", `${count(card.count_after)}`, judged ? `${count(card.right_after)} right` : ""),
     fact("bias", number(card.bias, 4), ""));
   replace(byId("hub-card"),
-    h("div", { class: "row" }, h("h2", {}, card.name), h("button", { type: "button", class: "plain", "data-key": "card-close", onclick: () => change({ hub: undefined }, { step: true }) }, "Close")),
+    h("div", { class: "row" }, h("h2", { class: "long", tabindex: card.name.length > 200 ? "0" : null }, card.name), h("button", { type: "button", class: "plain", "data-key": "card-close", onclick: () => change({ hub: undefined }, { step: true }) }, "Close")),
     card.id === card.name ? null : h("p", { class: "small quiet" }, card.id),
     player(card, view),
     counts,
@@ -42,8 +42,8 @@ function reached(card, k, judged) {
   const columns = [
     { key: "name", title: "query", text: (row) => row.name, cell: (row) => [judged ? sign(row.right) : null, asked(row.query, row.name)] },
     { key: "right", title: "right", text: (row) => (row.right ? "yes" : "no"), only: "csv" },
-    { key: "before", title: "place before", number: true, text: (row) => row.before ?? "", cell: (row) => row.before ?? "–" },
-    { key: "after", title: "place after", number: true, text: (row) => row.after ?? "", cell: (row) => row.after ?? "–" },
+    { key: "before", title: "place before", number: true, text: (row) => row.before ?? "", cell: (row) => row.before ?? "> 20" },
+    { key: "after", title: "place after", number: true, text: (row) => row.after ?? "", cell: (row) => row.after ?? "> 20" },
   ];
   const shown = card.reached.length < card.reached_total ? ` (the first ${count(card.reached.length)})` : "";
   return h("section", {}, h("div", { class: "row" }, h("h3", {}, `${count(card.reached_total)} ${card.reached_total === 1 ? "query has it" : "queries have it"} ${k === 1 ? "first" : `among the first ${k}`}, before or after${shown}`),
@@ -61,8 +61,8 @@ function contributions(card) {
   const shared = card.contributions[0].share !== null;
   const columns = [
     { key: "name", title: "bank query", text: (row) => row.name },
-    { key: "score", title: "score", number: true, text: (row) => number(row.score, 3) },
-    ...(shared ? [{ key: "share", title: "share of its bias", number: true, text: (row) => `${(100 * row.share).toFixed(1)} %`, cell: (row) => shareOf(row, card.contributions[0].share) }] : []),
+    { key: "score", title: "score", number: true, text: (row) => row.score, cell: (row) => number(row.score, 3) },
+    ...(shared ? [{ key: "share", title: "share of its bias", number: true, text: (row) => row.share, cell: (row) => shareOf(row, card.contributions[0].share) }] : []),
   ];
   const title = shared ? `Who pushes it down (bank: ${card.bank})` : `Nearest bank queries (bank: ${card.bank})`;
   return h("section", {}, h("div", { class: "row" }, h("h3", {}, title), copier(columns, () => card.contributions, "bank queries")),

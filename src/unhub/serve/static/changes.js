@@ -5,7 +5,7 @@ import { byId, count, h, later, replace } from "./dom.js";
 import { change, link, setting, state } from "./state.js";
 import { copier, table } from "./tables.js";
 
-const STEP = 50, MOST = 200;
+const STEP = 50, MOST = 2000;
 const search = later((words) => change({ words }), 150);
 
 export function frameChanges() {
@@ -25,8 +25,20 @@ export async function askChanges(judged) {
 }
 
 export function drawChanges(found) {
+  if (document.activeElement !== byId("words-find")) byId("words-find").value = state.words ?? "";
   if (found === undefined) return;
   for (const which of ["worse", "better"]) drawList(which, found?.[which]);
+}
+
+/** All of a list, also what is not shown. */
+async function everyChange(which, total) {
+  const found = [];
+  while (found.length < total) {
+    const part = await get(`all-${which}`, "/api/changes", { ...setting(), which, words: state.words, limit: MOST, offset: found.length });
+    if (!part?.changes.length) break;
+    found.push(...part.changes);
+  }
+  return found;
 }
 
 function drawList(which, list) {
@@ -40,12 +52,12 @@ function drawList(which, list) {
   const shown = Number(state[which] ?? STEP);
   replace(byId(which), h("div", { class: "row" },
     h("h2", { class: which === "worse" ? "wrong" : "right" }, list ? `${count(list.total)} queries made ${which}` : `Queries made ${which}`),
-    list ? copier(columns, () => list.changes, `queries made ${which}`) : null),
+    list ? copier(columns, () => everyChange(which, list.total), `queries made ${which}`) : null),
   !list ? h("p", { class: "quiet" }, "It is not known which answers are right, so that no query is better or worse.")
     : list.total === 0 ? h("p", { class: "quiet" }, "None.")
       : h("div", { class: "rows tall", tabindex: "0", role: "region", "aria-label": `Queries made ${which}` },
         table(columns, list.changes, { caption: `Queries made ${which}, most telling first` })),
   list && list.total > list.changes.length && shown < MOST
-    ? h("p", { class: "under" }, h("button", { type: "button", class: "plain", "data-key": `more-${which}`, onclick: () => change({ [which]: Math.min(MOST, shown + STEP) }) }, "Show more"))
+    ? h("p", { class: "under" }, h("button", { type: "button", class: "plain", "data-key": `more-${which}`, onclick: () => change({ [which]: Math.min(MOST, shown * 2) }) }, "Show more"))
     : null);
 }

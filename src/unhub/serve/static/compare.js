@@ -26,30 +26,32 @@ export function frameCompare(about) {
   combobox();
 }
 
-/** What is to be compared, asked of the server; undefined where nothing is chosen. */
+/** What is to be compared, asked of the server: the words of the address, its query, or the first one. */
 export function askComparison() {
   if (state.text) return post("compare", "/api/compare", { ...setting(), text: state.text });
   return get("compare", `/api/compare/${state.query ?? 0}`, setting());
 }
 
-export function drawComparison(found, view) {
+export function drawComparison(found, view, queries) {
+  if (document.activeElement !== byId("words-text")) byId("words-text").value = state.text ?? "";
   if (!found) return;
   const columns = [{ title: "place", text: (row) => row.place }, ...found.columns.flatMap((column, at) => [
     { title: column.name, text: (row) => row.answers[at]?.name ?? "" },
     { title: `${column.name}: right`, text: (row) => (row.answers[at]?.right ? "yes" : "no") },
-    { title: `${column.name}: score`, text: (row) => row.answers[at]?.score ?? "" }])];
+    { title: `${column.name}: score`, number: true, text: (row) => row.answers[at]?.score ?? "" }])];
   const places = Math.max(...found.columns.map((column) => column.answers.length));
   const rows = Array.from({ length: places }, (_, at) => ({ place: at + 1, answers: found.columns.map((column) => column.answers[at]) }));
   const grid = h("div", { class: "columns" }, found.columns.map((column, at) => drawColumn(column, at, view)));
   const scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers side by side" }, grid);
   const steps = found.query === null ? null : h("div", { class: "pair" },
     h("button", { type: "button", "data-key": "query-before", disabled: found.query === 0, onclick: () => change({ query: found.query - 1 }) }, "Previous"),
-    h("button", { type: "button", "data-key": "query-next", onclick: () => change({ query: found.query + 1 }) }, "Next"));
+    h("button", { type: "button", "data-key": "query-next", disabled: found.query >= queries - 1, onclick: () => change({ query: found.query + 1 }) }, "Next"));
   replace(byId("comparison"),
-    h("div", { class: "row" }, h("h2", {}, h("span", { class: "quiet" }, "Query "), found.text), steps),
-    found.right.length ? h("p", { class: "small" }, sign(true), `right: ${found.right.slice(0, 5).join(" · ")}${found.right.length > 5 ? " …" : ""}`) : h("p", { class: "small quiet" }, "Nobody knows what is right for these words."),
+    h("div", { class: "row" }, h("h2", { class: "long", tabindex: found.text.length > 200 ? "0" : null }, h("span", { class: "quiet" }, "Query "), found.text), steps),
+    found.right.length ? h("p", { class: "small" }, sign(true), `right: ${found.right.slice(0, 5).join(" · ")}${found.right.length > 5 ? " …" : ""}`) : h("p", { class: "small quiet" }, found.query === null ? "Nobody knows what is right for these words." : "It is not known what is right."),
+    found.media === "image" ? h("img", { class: "asked", src: mediaOf("queries", found.query, view.setting.direction, 256), alt: found.text }) : null,
     scroll,
-    h("p", { class: "under" }, copier(columns, () => rows, "comparison")));
+    h("p", { class: "under" }, copier(columns, () => rows, "comparison"), h("span", { class: "small quiet" }, "Numbers are score + bias, each column on a scale of its own; arrows say how far an answer moved.")));
   requestAnimationFrame(() => drawMoves(grid));
 }
 

@@ -4,8 +4,29 @@ import { byId, h, later, replace } from "./dom.js";
 import { change, state } from "./state.js";
 
 const RANGE = 16; // times smaller and larger than the usual temperature
-const settled = later((changes) => change(changes), 40);
+let pending = {};
+const settle = later(() => flush(), 40);
 
+/** Changes that come quickly one after another go into the address together. */
+function settled(changes) {
+  pending = { ...pending, ...changes };
+  settle();
+}
+
+function flush() {
+  const changes = pending;
+  pending = {};
+  if (Object.keys(changes).length) change(changes);
+}
+
+/** Another choice makes what a slider still had to say void. */
+function choose(changes) {
+  pending = {};
+  change(changes, { step: true });
+}
+
+/** what belongs to one direction, and is let go of with it */
+const NOTHING = Object.fromEntries(["method", "tau", "strength", "hub", "query", "text", "find", "words", "more", "from", "to", "sort"].map((name) => [name, undefined]));
 let drawn = "";
 
 export function drawControls(about, view) {
@@ -17,11 +38,11 @@ export function drawControls(about, view) {
   drawn = kind;
   replace(byId("controls"),
     about.directions.length > 1 ? choice("direction", "Direction", about.directions.map((each) => [each.name, each.name]), direction.name,
-      (name) => change({ direction: name, bank: kept(about, name), method: undefined, tau: undefined, strength: undefined, hub: undefined, query: undefined, from: undefined, to: undefined }, { step: true })) : null,
+      (name) => choose({ ...NOTHING, direction: name, bank: kept(about, name) })) : null,
     choice("bank", "Bank", direction.banks.map((each) => [each.name, each.name]), bank.name,
-      (name) => change({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined }, { step: true })),
+      (name) => choose({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined })),
     choice("method", "Method", bank.methods.map((each) => [each.label, each.name]), method.label,
-      (label) => change({ method: label, tau: undefined, strength: undefined }, { step: true })),
+      (label) => choose({ method: label, tau: undefined, strength: undefined })),
     temperature(method, view),
     strength(method, about, view),
     depth(about));
@@ -30,8 +51,8 @@ export function drawControls(about, view) {
 /** Shows the values again, but for the one that is being changed. */
 function refresh(method, view) {
   const usual = method.tau ?? view.tau ?? 0.01;
-  const now = state.tau ?? view.tau ?? usual;
-  const strong = view.setting.strength;
+  const now = pending.tau ?? state.tau ?? view.tau ?? usual;
+  const strong = pending.strength ?? state.strength ?? view.setting.strength;
   const values = { "set-strength": strong, "strength-number": method.has_strength ? strong : "" };
   if (method.has_tau) {
     values["set-tau"] = Math.log(now / usual) / Math.log(RANGE);
@@ -51,7 +72,7 @@ function kept(about, direction) {
 
 function still(direction, bank, label) {
   const methods = direction.banks.find((each) => each.name === bank).methods;
-  return methods.some((each) => each.label === label) ? label : methods.at(-1).label;
+  return [label, "dbsn", "sn"].find((name) => methods.some((each) => each.label === name));
 }
 
 function choice(name, title, options, chosen, pick) {
@@ -70,7 +91,7 @@ function temperature(method, view) {
     byId("tau-number").value = value;
     settled({ tau: value });
   };
-  return slider("tau", "Temperature τ", off, { min: -1, max: 1, step: 0.01, value: at, text: off ? "" : Number(now.toPrecision(3)), move,
+  return slider("tau", "Temperature τ", off, { min: -1, max: 1, step: 0.01, value: at, text: off && view.tau === null ? "" : Number(now.toPrecision(3)), move,
     said: `temperature ${Number(now.toPrecision(3))}`,
     type: (value) => change({ tau: value > 0 ? value : undefined }) });
 }
@@ -101,7 +122,7 @@ function depth(about) {
   return h("fieldset", { class: "field" },
     h("legend", {}, "Places that count, k"),
     h("div", { class: "segments" }, about.depths.map((k) => {
-      const radio = h("input", { type: "radio", name: "k", id: `k-${k}`, "data-key": `k-${k}`, value: k, onchange: () => change({ k }) });
+      const radio = h("input", { type: "radio", name: "k", id: `k-${k}`, "data-key": `k-${k}`, value: k, onchange: () => change({ k, from: undefined, to: undefined }, { step: true }) });
       radio.checked = k === state.k;
       return [radio, h("label", { for: `k-${k}` }, String(k))];
     })));

@@ -16,7 +16,7 @@ export function drawHeadline(view) {
   const marked = view.verdict.kind.replaceAll(" ", "-");
   replace(byId("headline"),
     h("h1", {}, view.headline.sentence),
-    h("p", { class: `verdict ${marked}` }, h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " ", view.verdict.sentence));
+    h("p", { class: `verdict ${marked}` }, view.setting.method === "none" ? null : [h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " "], view.verdict.sentence));
 }
 
 export function drawResults(view) {
@@ -29,13 +29,18 @@ export function drawResults(view) {
       text: (line) => (line.values[metric] === undefined ? "" : line.values[metric].toFixed(digits(metric))),
       cell: (line) => valueOf(line, metric, before),
     })),
-    { key: "gain", title: "gain of R@1", number: true, text: (line) => gainOf(line) },
   ];
-  if (!before.values["R@1"] && before.values["R@1"] !== 0) columns.pop();
+  if (after?.gain) columns.push({ key: "gain", title: "gain of R@1", number: true, only: "screen", text: gainOf });
+  const about = (title, text) => ({ key: title, title, only: "csv", number: true, text });
+  const more = [
+    about("gain of R@1", (line) => line.gain?.value ?? ""), about("gain low", (line) => line.gain?.low ?? ""), about("gain high", (line) => line.gain?.high ?? ""),
+    about("better", (line) => line.better), about("same", (line) => line.same), about("worse", (line) => line.worse),
+    about("tau", (line) => line.tau ?? ""), about("strength", (line) => (line === before ? "" : view.setting.strength)),
+    ...["direction", "bank"].map((name) => ({ title: name, text: () => view.setting[name] })), about("k", () => view.setting.k)];
   replace(byId("results"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results, before and after" },
       table(columns, [before, after].filter(Boolean), { caption: "Results without and with the correction" })),
-    h("p", { class: "under" }, copier(columns, () => view.lines, "results"), view.notes.map((note) => h("span", { class: "small quiet" }, note))));
+    h("p", { class: "under" }, copier([...columns.filter((column) => column.only !== "screen"), ...more], () => view.lines, "results"), view.notes.map((note) => h("span", { class: "small quiet" }, note))));
 }
 
 function nameOf(line) {
@@ -49,7 +54,7 @@ function titleOf(metric) {
   return TITLES[metric]?.[0] ?? `${TITLES[stem]?.[0] ?? stem}@${k}`;
 }
 
-const digits = (metric) => (metric.startsWith("max_n") || metric === "MdR" ? 0 : metric.startsWith("R@") || metric.startsWith("antihub") || metric === "MnR" ? 1 : 2);
+const digits = (metric) => (metric.startsWith("max_n") ? 0 : metric.startsWith("R@") || metric.startsWith("antihub") || metric === "MnR" || metric === "MdR" ? 1 : 2);
 const percent = (metric) => metric.startsWith("R@") || metric.startsWith("antihub");
 
 function valueOf(line, metric, before) {

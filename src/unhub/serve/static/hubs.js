@@ -36,12 +36,12 @@ export function drawHubs(about, view, items) {
   const shown = chosenOf(all, edge);
   replace(byId("list-kinds"), Object.entries(LISTS).map(([name, list]) =>
     h("button", { type: "button", "data-key": `list-${name}`, "aria-pressed": String(state.list === name),
-      onclick: () => change({ list: name, sort: undefined, more: undefined }) },
+      onclick: () => change({ list: name, sort: undefined, more: undefined }, { step: true }) },
     `${list.title} `, h("span", { class: "quiet" }, count(all.filter((row) => list.keep(row, edge)).length)))));
   const columns = columnsOf(view, items);
-  const most = state.more ?? STEP;
+  const most = Math.max(STEP, state.more ?? STEP);
   replace(byId("hub-rows"), shown.length
-    ? table(columns, shown.slice(0, most), {
+    ? table(columns.filter((column) => !column.only), shown.slice(0, most), {
         caption: "Targets with how often they are retrieved before and after", sort: sortOf(), class: "hub-table",
         onsort: ({ key, down }) => change({ sort: `${key}.${down ? "down" : "up"}` }), marked: (row) => row.at === state.hub })
     : h("p", { class: "quiet" }, "No target is like that."));
@@ -59,8 +59,10 @@ function rowsOf(view, items) {
   }));
 }
 
+const listOf = () => (Object.hasOwn(LISTS, state.list) ? LISTS[state.list] : LISTS.hubs);
+
 function sortOf() {
-  const list = LISTS[state.list] ?? LISTS.hubs;
+  const list = listOf();
   if (!state.sort) return { key: list.key, down: list.down };
   const [key, way] = state.sort.split(".");
   return { key, down: way !== "up" };
@@ -69,12 +71,13 @@ function sortOf() {
 /** From where on a target is a hub: two standard deviations above the mean. */
 function edgeOf(counts) {
   const mean = counts.reduce((sum, value) => sum + value, 0) / counts.length;
-  return mean + 2 * Math.sqrt(counts.reduce((sum, value) => sum + (value - mean) ** 2, 0) / counts.length);
+  const edge = mean + 2 * Math.sqrt(counts.reduce((sum, value) => sum + (value - mean) ** 2, 0) / counts.length);
+  return Math.min(edge, Math.max(...counts) - 0.5); // the most frequent one is always listed
 }
 
 function chosenOf(all, edge) {
   const words = (state.find ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  const list = LISTS[state.list] ?? LISTS.hubs;
+  const list = listOf();
   const { key, down } = sortOf();
   const value = (row) => (key === "moved" && !state.sort ? Math.abs(row.moved) : row[key]);
   return all
@@ -91,6 +94,7 @@ function chosenOf(all, edge) {
 function columnsOf(view, items) {
   return [
     { key: "name", title: "target", sort: true, text: (row) => row.name, cell: (row) => nameOf(row, view) },
+    { key: "id", title: "id", only: "csv", text: (row) => row.id },
     { key: "before", title: "before", number: true, sort: true, text: (row) => row.before, cell: (row) => count(row.before) },
     { key: "after", title: "after", number: true, sort: true, text: (row) => row.after, cell: (row) => count(row.after) },
     { key: "moved", title: "change", number: true, sort: true, text: (row) => row.moved, cell: (row) => (row.moved ? signed(row.moved) : "0") },

@@ -1,6 +1,6 @@
 // The page: reads its address, asks the server once for everything that is shown, and draws it together.
 
-import { get } from "./api.js";
+import { afresh, get, keep } from "./api.js";
 import { drawCard } from "./card.js";
 import { askChanges, drawChanges, frameChanges } from "./changes.js";
 import { askComparison, drawComparison, frameCompare } from "./compare.js";
@@ -30,9 +30,27 @@ async function start() {
   await update();
 }
 
-/** Asks for all that is in sight with one setting and draws it in one go; a newer call makes an older one void. */
+let busy = false, again = false;
+
+/** Draws what the address says. One at a time: while a slider moves, the server is asked as fast as it answers. */
 async function update() {
-  const mine = (turn += 1);
+  again = busy;
+  if (busy) return;
+  busy = true;
+  try {
+    do {
+      again = false;
+      await drawOnce();
+    } while (again);
+  } finally {
+    busy = false;
+  }
+}
+
+/** Asks for all that is in sight with one setting, and draws it in one go. */
+async function drawOnce() {
+  afresh();
+  turn += 1;
   const direction = state.direction ?? about.opening.direction;
   const wanted = JSON.stringify(setting());
   const known = wanted === drawnFor ? view : null;
@@ -43,16 +61,25 @@ async function update() {
     state.panel === "compare" ? askComparison() : null,
     state.panel === "changes" ? askChanges(judged(direction)) : null,
   ]);
-  if (mine !== turn || !newView || !newItems) return;
+  if (!newView || !newItems) {
+    if (!view && Object.keys(setting()).length) fallBack();
+    return;
+  }
   [view, items, itemsOf, drawnFor] = [newView, newItems, direction, wanted];
   drawControls(about, view);
   if (!known) { drawHeadline(view); drawResults(view); }
   showPanel();
   if (state.panel === "hubs") { drawHubs(about, view, items); drawCard(card, view, judged(direction)); }
-  if (state.panel === "compare") drawComparison(compared, view);
+  if (state.panel === "compare") drawComparison(compared, view, about.directions.find((each) => each.name === direction).queries);
   if (state.panel === "changes") drawChanges(changed);
   if (state.panel === "map") drawMap(view, items);
-  document.body.dataset.drawn = String(mine);
+  document.body.dataset.drawn = String(turn);
+}
+
+/** An address that names what is not here: the view that the page opens with, and a word about it. */
+function fallBack() {
+  keep();
+  change(Object.fromEntries(SETTING.map((name) => [name, undefined])));
 }
 
 const judged = (direction) => about.directions.find((each) => each.name === direction)?.judged ?? false;
@@ -72,7 +99,7 @@ function drawTabs() {
 }
 
 function showPanel() {
-  if (!(state.panel in PANELS)) change({ panel: "hubs" });
+  if (!Object.hasOwn(PANELS, state.panel)) change({ panel: "hubs" });
   for (const name of Object.keys(PANELS)) {
     byId(`panel-${name}`).hidden = name !== state.panel;
     byId(`tab-${name}`).setAttribute("aria-selected", String(name === state.panel));
@@ -85,7 +112,7 @@ function showCommand() {
   const dialog = byId("command-dialog");
   const part = (title, text, key) => h("section", {}, h("h3", {}, title), h("pre", { tabindex: "0" }, text),
     h("button", { type: "button", "data-key": key, onclick: async (event) => { event.target.textContent = (await copy(text)) ? "Copied" : "Not copied"; say(event.target.textContent); } }, "Copy"));
-  replace(dialog, h("h2", { id: "command-title" }, "The same numbers on the command line"),
+  replace(dialog, h("h2", { id: "command-title" }, "On the command line"),
     part("Command, over all of the data", view?.command ?? "", "copy-command"),
     part("Address of this view", location.href, "copy-address"),
     h("form", { method: "dialog" }, h("button", {}, "Close")));

@@ -31,10 +31,11 @@ export async function drawMap(newView, newItems) {
   const wanted = `${view.setting.direction}|${view.setting.bank}`;
   tools();
   if (wanted === key && points) { paint(); list(); return; }
+  points = null; // those of another direction do not go with these counts
   const found = await get("map", "/api/map", { direction: view.setting.direction, bank: view.setting.bank });
   if (!found) return;
   if (!found.ready) {
-    points = null; key = "";
+    key = "";
     byId("map-wait").textContent = `${found.said} …`;
     paint();
     setTimeout(() => { if (state.panel === "map") drawMap(view, items); }, 700);
@@ -52,7 +53,7 @@ function tools() {
   const press = (title, on, act, name) => h("button", { type: "button", "data-key": `map-${name}`, "aria-pressed": on === null ? null : String(on), onclick: act }, title);
   replace(byId("map-tools"),
     Object.entries(KINDS).filter(([kind]) => !points || points.kind.includes(kind)).map(([kind, title]) => h("label", { class: "check" }, (() => {
-      const box = h("input", { type: "checkbox", "data-key": `map-${kind}`, onchange: (event) => { event.target.checked ? hidden.delete(kind) : hidden.add(kind); paint(); } });
+      const box = h("input", { type: "checkbox", "data-key": `map-${kind}`, onchange: (event) => { event.target.checked ? hidden.delete(kind) : hidden.add(kind); chosen = chosen.filter((at) => !hidden.has(points?.kind[at])); paint(); list(); } });
       box.checked = !hidden.has(kind);
       return box;
     })(), h("span", { class: `dot ${kind.replace(" ", "-")}`, "aria-hidden": "true" }), title)),
@@ -173,6 +174,7 @@ function pointing(canvas) {
     from = lasso = null;
     paint();
   });
+  canvas.addEventListener("pointercancel", () => { from = lasso = null; paint(); });
   canvas.addEventListener("pointerleave", () => { hover = -1; byId("map-tip").hidden = true; paint(); });
 }
 
@@ -237,7 +239,7 @@ function list() {
     { key: "kind", title: "kind", text: (row) => row.kind },
     { key: "before", title: "before", number: true, text: (row) => row.before ?? "" },
     { key: "after", title: "after", number: true, text: (row) => row.after ?? "" },
-    { key: "bias", title: "bias", number: true, text: (row) => (row.bias === null ? "" : signed(row.bias, 3)) },
+    { key: "bias", title: "bias", number: true, text: (row) => row.bias ?? "", cell: (row) => (row.bias === null ? "" : signed(row.bias, 3)) },
   ];
   replace(byId("map-list"),
     h("div", { class: "row" }, h("h2", {}, `${count(rows.length)} points`), copier(columns, () => rows, "points")),

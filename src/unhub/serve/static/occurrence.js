@@ -33,7 +33,8 @@ export function drawOccurrence(root, view) {
   const top = Math.log10(tallest) + 0.12;
   const y = (value) => (value === 0 ? HIGH - BOTTOM : HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * (Math.log10(value) + 0.12)) / top);
   const wide = (WIDE - LEFT) / edges.length;
-  const chosen = state.from !== undefined ? [inBin(edges, state.from), inBin(edges, Math.min(state.to ?? most, edges.at(-1)[1]))] : null;
+  const far = edges.at(-1)[1];
+  const chosen = state.from !== undefined ? [inBin(edges, Math.min(state.from, far)), inBin(edges, Math.min(state.to ?? most, far))] : null;
 
   const bars = edges.map(([low, high], at) => {
     const x = LEFT + at * wide;
@@ -92,13 +93,14 @@ function brush(drawing, shade, edges, wide) {
     end = at(event);
     place(shade, start, end, wide);
   });
+  drawing.addEventListener("pointercancel", () => { start = null; });
   drawing.addEventListener("pointerup", () => {
     if (start === null) return;
     const [first, last] = [Math.min(start, end), Math.max(start, end)];
     start = null;
     const low = edges[first][0], high = edges[last][1];
     const same = state.from === low && state.to === high;
-    change(same ? { from: undefined, to: undefined } : { from: low, to: high, list: "all" });
+    change(same ? { from: undefined, to: undefined } : { from: low, to: high, list: "all" }, { step: true });
   });
 }
 
@@ -108,7 +110,9 @@ function fields(edges, most, view) {
     h("input", { type: "number", id: `brush-${name}`, "data-key": `brush-${name}`, min: 0, max: most, value: String(state[name] ?? otherwise),
       onchange: (event) => {
         const value = Math.max(0, Math.min(most, Math.round(Number(event.target.value))));
-        change({ from: state.from ?? 0, to: state.to ?? most, list: "all", [name]: value });
+        const from = name === "from" ? value : Math.min(state.from ?? 0, value);
+        const to = name === "to" ? value : Math.max(state.to ?? most, value);
+        change({ from, to, list: "all" });
       } })];
   return h("p", { class: "under" }, "List targets retrieved ", field("from", "from", 0), field("to", "to", most), " times before",
     state.from === undefined ? null : h("button", { type: "button", class: "plain", "data-key": "brush-clear", onclick: () => change({ from: undefined, to: undefined }) }, "all again"));

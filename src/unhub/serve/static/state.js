@@ -2,7 +2,8 @@
 
 import { h } from "./dom.js";
 
-const NUMBERS = new Set(["tau", "strength", "k", "hub", "query", "from", "to", "more"]);
+const NUMBERS = new Set(["tau", "strength"]);
+const WHOLE = new Set(["k", "hub", "query", "from", "to", "more", "worse", "better"]);
 const DEFAULTS = { panel: "hubs", list: "hubs", k: 1 };
 /** what the server needs to know; the rest is about what is shown */
 export const SETTING = ["direction", "bank", "method", "tau", "strength", "k"];
@@ -11,11 +12,15 @@ export let state = read();
 const listeners = new Set();
 
 function read() {
-  const found = { ...DEFAULTS };
+  const found = { ...DEFAULTS }; // an address can hold anything
   for (const [name, value] of new URLSearchParams(location.search)) {
-    if (!NUMBERS.has(name)) found[name] = value;
-    else if (value !== "" && Number.isFinite(Number(value))) found[name] = Number(value);
+    if (WHOLE.has(name)) {
+      if (/^\d{1,15}$/.test(value)) found[name] = Number(value);
+    } else if (NUMBERS.has(name)) {
+      if (value !== "" && Number.isFinite(Number(value))) found[name] = Number(value);
+    } else found[name] = value;
   }
+  if (found.from > found.to) [found.from, found.to] = [found.to, found.from];
   return found;
 }
 
@@ -26,6 +31,7 @@ export function change(changes, { step = false } = {}) {
     if (value === undefined || value === null || value === "") delete next[name];
   }
   state = { ...DEFAULTS, ...next };
+  if (state.from > state.to) [state.from, state.to] = [state.to, state.from];
   const address = addressOf(state);
   if (step) history.pushState(null, "", address);
   else history.replaceState(null, "", address);

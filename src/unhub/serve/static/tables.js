@@ -39,7 +39,7 @@ function cellOf(column, row, at, options) {
 export function copier(columns, rows, what) {
   const button = h("button", { type: "button", class: "plain", "data-key": `copy-${what}`, "aria-label": `Copy ${what} as CSV` }, "Copy CSV");
   button.addEventListener("click", async () => {
-    const done = await copy(csv(columns, rows()));
+    const done = await copy(csv(columns, await rows()));
     button.textContent = done ? "Copied" : "Not copied";
     say(done ? `${what}: copied as CSV` : "The browser did not allow copying.");
     setTimeout(() => { button.textContent = "Copy CSV"; }, 1500);
@@ -48,14 +48,16 @@ export function copier(columns, rows, what) {
 }
 
 export function csv(columns, rows) {
-  const lines = [columns.map((column) => column.title), ...rows.map((row) => columns.map((column) => column.text(row)))];
-  return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  const head = columns.map((column) => quoted(column.title, false));
+  const body = rows.map((row) => columns.map((column) => quoted(column.text(row), column.number)));
+  return [head, ...body].map((line) => line.join(",")).join("\n") + "\n";
 }
 
-/** A field of CSV; one that a spreadsheet would run as a formula begins with an apostrophe. */
-function quoted(value) {
-  let text = value === null || value === undefined ? "" : String(value).replace("−", "-");
-  if (/^[=+@\t\r]/.test(text) || /^-[^0-9.]/.test(text)) text = `'${text}`;
+/** A field of CSV; a text that a spreadsheet would run as a formula begins with an apostrophe. */
+function quoted(value, number) {
+  let text = value === null || value === undefined ? "" : String(value);
+  if (number) text = text.replaceAll("−", "-");
+  else if (/^\s*[=+\-−@\t\r]/.test(text)) text = `'${text}`;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
