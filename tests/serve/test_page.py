@@ -436,7 +436,8 @@ def test_a_text_is_no_formula_and_a_number_is_a_number(visit):
       const { csv } = await import('/static/tables.js');
       const name = { title: 'name', text: (row) => row[0] };
       const value = { title: 'value', number: true, text: (row) => row[1] };
-      const rows = [["-2+3+cmd|' /C calc'!A0", '−4'], ['=1+1', 0.5], ['\\u2212.5+cmd', null], ['a − b, c', -3], ['@x', 1]];
+      const rows = [["-2+3+cmd|' /C calc'!A0", '−4'], ['=1+1', 0.5], ['\\u2212.5+cmd', null]];
+      rows.push(['a − b, c', -3], ['@x', 1]);
       return csv([name, value], rows);
     }""")
     assert list(csv.reader(io.StringIO(made))) == [

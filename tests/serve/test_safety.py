@@ -1,5 +1,6 @@
 """Who is let in, what is sent, and how mistakes are answered: on the wire, with a real server."""
 
+import contextlib
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -302,3 +303,21 @@ def test_a_hundred_clients_at_once(tmp_path, cache):
 
         with ThreadPoolExecutor(100) as clients:
             assert list(clients.map(visit, range(100))) == [[200] * 7] * 100
+
+
+def test_it_ends_at_once_also_while_it_is_busy(tmp_path, cache):
+    path = world(tmp_path, targets=600, queries=3000, bank=800, media=False)
+
+    def ask(address, number):
+        with contextlib.suppress(httpx.HTTPError):
+            httpx.get(f"{address}api/view", params={"method": "dbsn", "tau": 0.02 + number / 1000}, timeout=60)
+
+    asking = []
+    with serving(path, "--port", 0, cwd=tmp_path, cache=cache) as address:
+        asking += [threading.Thread(target=ask, args=(address, number)) for number in range(30)]
+        for each in asking:
+            each.start()
+        httpx.get(f"{address}api/about", timeout=60)
+    for each in asking:
+        each.join(60)
+        assert not each.is_alive()

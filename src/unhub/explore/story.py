@@ -100,7 +100,7 @@ def story(
         convergence=rounds,
         sweeps=sweeps,
         card=_card(whole, wanted.command),
-        notes=[*wanted.notes, *given.notes, *unsaid, *left_out],
+        notes=[*wanted.notes, *given.notes, *_unplayed(whole), *unsaid, *left_out],
         pictures=_pictures(whole, [each.target for each in hubs], changed),
     )
 
@@ -156,6 +156,12 @@ def _pictures(whole: Whole, hubs: list[int], changed: Examples | None) -> dict[s
         if media is not None and media.kind == "image" and media.inside(folder):
             found[f"{side}{row}"] = media.path
     return found
+
+
+def _unplayed(whole: Whole) -> list[str]:
+    """That sounds and videos are not in a report, where there are some."""
+    kinds = {media.kind for media in whole.given.sides[1].media if media is not None} - {"image"}
+    return [f"No {' or '.join(sorted(kinds))} is in a report; unhub serve plays them."] if kinds else []
 
 
 def _tell(progress: Progress | None, step: int) -> None:

@@ -14,7 +14,11 @@ export async function get(name, path, values = {}) {
 }
 
 export async function post(name, path, body) {
-  return ask(name, path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return ask(name, path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 async function ask(name, address, options) {
@@ -30,7 +34,10 @@ async function ask(name, address, options) {
     return answer;
   } catch (error) {
     if (error.name === "AbortError") return undefined;
-    complain(name, error instanceof TypeError ? "the server does not answer; is unhub serve still running?" : error.message);
+    complain(
+      name,
+      error instanceof TypeError ? "the server does not answer; is unhub serve still running?" : error.message,
+    );
     return undefined;
   } finally {
     busy(-1);
@@ -70,7 +77,8 @@ function complain(name, text) {
 }
 
 function show() {
-  const place = byId("problem"), [first] = problems.values();
+  const place = byId("problem"),
+    [first] = problems.values();
   place.hidden = first === undefined;
   if (first !== undefined) replace(place, `${first} `, h("a", { href: location.pathname }, "Start afresh"));
 }

@@ -7,49 +7,120 @@ import { copier, table } from "./tables.js";
 
 export function drawCard(card, view, judged) {
   if (!card) {
-    replace(byId("hub-card"), h("p", { class: "quiet empty" }, "Choose a target to see which queries reach it, which bank queries push it down, and what ranks first instead."));
+    replace(
+      byId("hub-card"),
+      h(
+        "p",
+        { class: "quiet empty" },
+        "Choose a target to see which queries reach it, which bank queries push it down, and what ranks first instead.",
+      ),
+    );
     return;
   }
   const k = view.setting.k;
-  const counts = h("dl", { class: "facts" },
+  const counts = h(
+    "dl",
+    { class: "facts" },
     fact("before", `${count(card.count_before)}`, judged ? `${count(card.right_before)} right` : ""),
     fact("after", `${count(card.count_after)}`, judged ? `${count(card.right_after)} right` : ""),
-    fact("bias", number(card.bias, 4), ""));
-  replace(byId("hub-card"),
-    h("div", { class: "row" }, h("h2", { class: "long", tabindex: card.name.length > 200 ? "0" : null }, card.name), h("button", { type: "button", class: "plain", "data-key": "card-close", onclick: () => change({ hub: undefined }, { step: true }) }, "Close")),
+    fact("bias", number(card.bias, 4), ""),
+  );
+  replace(
+    byId("hub-card"),
+    h(
+      "div",
+      { class: "row" },
+      h("h2", { class: "long", tabindex: card.name.length > 200 ? "0" : null }, card.name),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          "data-key": "card-close",
+          onclick: () => change({ hub: undefined }, { step: true }),
+        },
+        "Close",
+      ),
+    ),
     card.id === card.name ? null : h("p", { class: "small quiet" }, card.id),
     player(card, view),
     counts,
     reached(card, k, judged),
     contributions(card),
-    instead(card, judged));
+    instead(card, judged),
+  );
 }
 
 function fact(title, value, more) {
-  return h("div", {}, h("dt", {}, title), h("dd", {}, value, more ? h("span", { class: "quiet small" }, ` ${more}`) : null));
+  return h(
+    "div",
+    {},
+    h("dt", {}, title),
+    h("dd", {}, value, more ? h("span", { class: "quiet small" }, ` ${more}`) : null),
+  );
 }
 
 /** What shows the target: a picture, a player, or nothing but its name. */
 export function player(card, view) {
   const source = mediaOf("targets", card.target, view.setting.direction, card.media === "image" ? 480 : undefined);
   if (card.media === "image") return h("img", { class: "large", src: source, alt: card.name });
-  if (card.media === "audio") return h("audio", { controls: true, preload: "none", src: source, "aria-label": card.name });
-  if (card.media === "video") return h("video", { controls: true, preload: "metadata", src: source, "aria-label": card.name });
+  if (card.media === "audio")
+    return h("audio", { controls: true, preload: "none", src: source, "aria-label": card.name });
+  if (card.media === "video")
+    return h("video", { controls: true, preload: "metadata", src: source, "aria-label": card.name });
   return null;
 }
 
 function reached(card, k, judged) {
   const columns = [
-    { key: "name", title: "query", text: (row) => row.name, cell: (row) => [judged ? sign(row.right) : null, asked(row.query, row.name)] },
+    {
+      key: "name",
+      title: "query",
+      text: (row) => row.name,
+      cell: (row) => [judged ? sign(row.right) : null, asked(row.query, row.name)],
+    },
     { key: "right", title: "right", text: (row) => (row.right ? "yes" : "no"), only: "csv" },
-    { key: "before", title: "place before", number: true, text: (row) => row.before ?? "", cell: (row) => row.before ?? "> 20" },
-    { key: "after", title: "place after", number: true, text: (row) => row.after ?? "", cell: (row) => row.after ?? "> 20" },
+    {
+      key: "before",
+      title: "place before",
+      number: true,
+      text: (row) => row.before ?? "",
+      cell: (row) => row.before ?? "> 20",
+    },
+    {
+      key: "after",
+      title: "place after",
+      number: true,
+      text: (row) => row.after ?? "",
+      cell: (row) => row.after ?? "> 20",
+    },
   ];
   const shown = card.reached.length < card.reached_total ? ` (the first ${count(card.reached.length)})` : "";
-  return h("section", {}, h("div", { class: "row" }, h("h3", {}, `${count(card.reached_total)} ${card.reached_total === 1 ? "query has it" : "queries have it"} ${k === 1 ? "first" : `among the first ${k}`}, before or after${shown}`),
-    copier(columns, () => card.reached, "queries of this target")),
-  card.reached.length ? h("div", { class: "rows short", tabindex: "0", role: "region", "aria-label": "Queries that reach it" },
-    table(columns.filter((column) => !column.only), card.reached, { caption: "Queries that reach this target" })) : h("p", { class: "quiet" }, "No query does."));
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "row" },
+      h(
+        "h3",
+        {},
+        `${count(card.reached_total)} ${card.reached_total === 1 ? "query has it" : "queries have it"} ${k === 1 ? "first" : `among the first ${k}`}, before or after${shown}`,
+      ),
+      copier(columns, () => card.reached, "queries of this target"),
+    ),
+    card.reached.length
+      ? h(
+          "div",
+          { class: "rows short", tabindex: "0", role: "region", "aria-label": "Queries that reach it" },
+          table(
+            columns.filter((column) => !column.only),
+            card.reached,
+            { caption: "Queries that reach this target" },
+          ),
+        )
+      : h("p", { class: "quiet" }, "No query does."),
+  );
 }
 
 function asked(query, name) {
@@ -62,27 +133,72 @@ function contributions(card) {
   const columns = [
     { key: "name", title: "bank query", text: (row) => row.name },
     { key: "score", title: "score", number: true, text: (row) => row.score, cell: (row) => number(row.score, 3) },
-    ...(shared ? [{ key: "share", title: "share of its bias", number: true, text: (row) => row.share, cell: (row) => shareOf(row, card.contributions[0].share) }] : []),
+    ...(shared
+      ? [
+          {
+            key: "share",
+            title: "share of its bias",
+            number: true,
+            text: (row) => row.share,
+            cell: (row) => shareOf(row, card.contributions[0].share),
+          },
+        ]
+      : []),
   ];
   const title = shared ? `Who pushes it down (bank: ${card.bank})` : `Nearest bank queries (bank: ${card.bank})`;
-  return h("section", {}, h("div", { class: "row" }, h("h3", {}, title), copier(columns, () => card.contributions, "bank queries")),
-    h("div", { class: "rows short", tabindex: "0", role: "region", "aria-label": title },
-      table(columns, card.contributions, { caption: title })));
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "row" },
+      h("h3", {}, title),
+      copier(columns, () => card.contributions, "bank queries"),
+    ),
+    h(
+      "div",
+      { class: "rows short", tabindex: "0", role: "region", "aria-label": title },
+      table(columns, card.contributions, { caption: title }),
+    ),
+  );
 }
 
 function shareOf(row, most) {
-  const bar = s("svg", { class: "share", width: 56, height: 8, "aria-hidden": "true" },
-    s("rect", { width: 56, height: 8, rx: 2 }), s("rect", { width: (56 * row.share) / most, height: 8, rx: 2 }));
+  const bar = s(
+    "svg",
+    { class: "share", width: 56, height: 8, "aria-hidden": "true" },
+    s("rect", { width: 56, height: 8, rx: 2 }),
+    s("rect", { width: (56 * row.share) / most, height: 8, rx: 2 }),
+  );
   return h("span", { class: "together" }, bar, `${(100 * row.share).toFixed(1)} %`);
 }
 
 function instead(card, judged) {
   const columns = [
-    { key: "name", title: "target", text: (row) => row.name, cell: (row) => link({ hub: row.target }, row.name, { "data-key": `instead-${row.target}` }) },
+    {
+      key: "name",
+      title: "target",
+      text: (row) => row.name,
+      cell: (row) => link({ hub: row.target }, row.name, { "data-key": `instead-${row.target}` }),
+    },
     { key: "count", title: "queries", number: true, text: (row) => row.count },
     ...(judged ? [{ key: "right", title: "of these right", number: true, text: (row) => row.right }] : []),
   ];
-  return h("section", {}, h("div", { class: "row" }, h("h3", {}, "What ranks first instead"), copier(columns, () => card.instead, "targets that are first instead")),
-    card.instead.length ? h("div", { class: "rows short", tabindex: "0", role: "region", "aria-label": "What ranks first instead" },
-      table(columns, card.instead, { caption: "What ranks first instead" })) : h("p", { class: "quiet" }, "No query that had it first has another now."));
+  return h(
+    "section",
+    {},
+    h(
+      "div",
+      { class: "row" },
+      h("h3", {}, "What ranks first instead"),
+      copier(columns, () => card.instead, "targets that are first instead"),
+    ),
+    card.instead.length
+      ? h(
+          "div",
+          { class: "rows short", tabindex: "0", role: "region", "aria-label": "What ranks first instead" },
+          table(columns, card.instead, { caption: "What ranks first instead" }),
+        )
+      : h("p", { class: "quiet" }, "No query that had it first has another now."),
+  );
 }

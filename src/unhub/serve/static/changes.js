@@ -5,21 +5,43 @@ import { byId, count, h, later, replace } from "./dom.js";
 import { change, link, setting, state } from "./state.js";
 import { copier, table } from "./tables.js";
 
-const STEP = 50, MOST = 2000;
+const STEP = 50,
+  MOST = 2000;
 const search = later((words) => change({ words }), 150);
 
 export function frameChanges() {
-  replace(byId("panel-changes"),
-    h("div", { class: "sheet" }, h("label", { for: "words-find" }, "Search queries "),
-      h("input", { type: "search", id: "words-find", autocomplete: "off", value: state.words ?? "", oninput: (event) => search(event.target.value) })),
-    h("div", { class: "two" },
+  replace(
+    byId("panel-changes"),
+    h(
+      "div",
+      { class: "sheet" },
+      h("label", { for: "words-find" }, "Search queries "),
+      h("input", {
+        type: "search",
+        id: "words-find",
+        autocomplete: "off",
+        value: state.words ?? "",
+        oninput: (event) => search(event.target.value),
+      }),
+    ),
+    h(
+      "div",
+      { class: "two" },
       h("section", { class: "sheet", id: "worse", "aria-label": "Queries made worse" }),
-      h("section", { class: "sheet", id: "better", "aria-label": "Queries made better" })));
+      h("section", { class: "sheet", id: "better", "aria-label": "Queries made better" }),
+    ),
+  );
 }
 
 export async function askChanges(judged) {
   if (!judged) return null;
-  const ask = (which) => get(`changes-${which}`, "/api/changes", { ...setting(), which, words: state.words, limit: Math.min(MOST, state[which] ?? STEP) });
+  const ask = (which) =>
+    get(`changes-${which}`, "/api/changes", {
+      ...setting(),
+      which,
+      words: state.words,
+      limit: Math.min(MOST, state[which] ?? STEP),
+    });
   const [worse, better] = await Promise.all([ask("worse"), ask("better")]);
   return worse && better ? { worse, better } : undefined;
 }
@@ -34,7 +56,13 @@ export function drawChanges(found) {
 async function everyChange(which, total) {
   const found = [];
   while (found.length < total) {
-    const part = await get(`all-${which}`, "/api/changes", { ...setting(), which, words: state.words, limit: MOST, offset: found.length });
+    const part = await get(`all-${which}`, "/api/changes", {
+      ...setting(),
+      which,
+      words: state.words,
+      limit: MOST,
+      offset: found.length,
+    });
     if (!part?.changes.length) break;
     found.push(...part.changes);
   }
@@ -43,21 +71,57 @@ async function everyChange(which, total) {
 
 function drawList(which, list) {
   const columns = [
-    { key: "name", title: "query", text: (row) => row.name, cell: (row) => link({ panel: "compare", query: row.query, text: undefined }, row.name, { "data-key": `${which}-${row.query}` }) },
+    {
+      key: "name",
+      title: "query",
+      text: (row) => row.name,
+      cell: (row) =>
+        link({ panel: "compare", query: row.query, text: undefined }, row.name, {
+          "data-key": `${which}-${row.query}`,
+        }),
+    },
     { key: "before", title: "rank before", number: true, text: (row) => row.rank_before },
     { key: "after", title: "rank after", number: true, text: (row) => row.rank_after },
     { key: "first", title: "first now", text: (row) => row.first_after },
     { key: "right", title: "right", text: (row) => row.right },
   ];
   const shown = Number(state[which] ?? STEP);
-  replace(byId(which), h("div", { class: "row" },
-    h("h2", { class: which === "worse" ? "wrong" : "right" }, list ? `${count(list.total)} queries made ${which}` : `Queries made ${which}`),
-    list ? copier(columns, () => everyChange(which, list.total), `queries made ${which}`) : null),
-  !list ? h("p", { class: "quiet" }, "It is not known which answers are right, so that no query is better or worse.")
-    : list.total === 0 ? h("p", { class: "quiet" }, "None.")
-      : h("div", { class: "rows tall", tabindex: "0", role: "region", "aria-label": `Queries made ${which}` },
-        table(columns, list.changes, { caption: `Queries made ${which}, most telling first` })),
-  list && list.total > list.changes.length && shown < MOST
-    ? h("p", { class: "under" }, h("button", { type: "button", class: "plain", "data-key": `more-${which}`, onclick: () => change({ [which]: Math.min(MOST, shown * 2) }) }, "Show more"))
-    : null);
+  replace(
+    byId(which),
+    h(
+      "div",
+      { class: "row" },
+      h(
+        "h2",
+        { class: which === "worse" ? "wrong" : "right" },
+        list ? `${count(list.total)} queries made ${which}` : `Queries made ${which}`,
+      ),
+      list ? copier(columns, () => everyChange(which, list.total), `queries made ${which}`) : null,
+    ),
+    !list
+      ? h("p", { class: "quiet" }, "It is not known which answers are right, so that no query is better or worse.")
+      : list.total === 0
+        ? h("p", { class: "quiet" }, "None.")
+        : h(
+            "div",
+            { class: "rows tall", tabindex: "0", role: "region", "aria-label": `Queries made ${which}` },
+            table(columns, list.changes, { caption: `Queries made ${which}, most telling first` }),
+          ),
+    list && list.total > list.changes.length && shown < MOST
+      ? h(
+          "p",
+          { class: "under" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "plain",
+              "data-key": `more-${which}`,
+              onclick: () => change({ [which]: Math.min(MOST, shown * 2) }),
+            },
+            "Show more",
+          ),
+        )
+      : null,
+  );
 }

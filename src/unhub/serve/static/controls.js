@@ -26,7 +26,12 @@ function choose(changes) {
 }
 
 /** what belongs to one direction, and is let go of with it */
-const NOTHING = Object.fromEntries(["method", "tau", "strength", "hub", "query", "text", "find", "words", "more", "from", "to", "sort"].map((name) => [name, undefined]));
+const NOTHING = Object.fromEntries(
+  ["method", "tau", "strength", "hub", "query", "text", "find", "words", "more", "from", "to", "sort"].map((name) => [
+    name,
+    undefined,
+  ]),
+);
 let drawn = "";
 
 export function drawControls(about, view) {
@@ -36,16 +41,36 @@ export function drawControls(about, view) {
   const kind = [direction.name, bank.name, method.label].join("|");
   if (kind === drawn) return refresh(method, view); // a slider that is being moved must stay the same element
   drawn = kind;
-  replace(byId("controls"),
-    about.directions.length > 1 ? choice("direction", "Direction", about.directions.map((each) => [each.name, each.name]), direction.name,
-      (name) => choose({ ...NOTHING, direction: name, bank: kept(about, name) })) : null,
-    choice("bank", "Bank", direction.banks.map((each) => [each.name, each.name]), bank.name,
-      (name) => choose({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined })),
-    choice("method", "Method", bank.methods.map((each) => [each.label, each.name]), method.label,
-      (label) => choose({ method: label, tau: undefined, strength: undefined })),
+  replace(
+    byId("controls"),
+    about.directions.length > 1
+      ? choice(
+          "direction",
+          "Direction",
+          about.directions.map((each) => [each.name, each.name]),
+          direction.name,
+          (name) => choose({ ...NOTHING, direction: name, bank: kept(about, name) }),
+        )
+      : null,
+    choice(
+      "bank",
+      "Bank",
+      direction.banks.map((each) => [each.name, each.name]),
+      bank.name,
+      (name) =>
+        choose({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined }),
+    ),
+    choice(
+      "method",
+      "Method",
+      bank.methods.map((each) => [each.label, each.name]),
+      method.label,
+      (label) => choose({ method: label, tau: undefined, strength: undefined }),
+    ),
     temperature(method, view),
     strength(method, about, view),
-    depth(about));
+    depth(about),
+  );
 }
 
 /** Shows the values again, but for the one that is being changed. */
@@ -76,8 +101,11 @@ function still(direction, bank, label) {
 }
 
 function choice(name, title, options, chosen, pick) {
-  const select = h("select", { id: `set-${name}`, "data-key": `set-${name}`, onchange: (event) => pick(event.target.value) },
-    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  const select = h(
+    "select",
+    { id: `set-${name}`, "data-key": `set-${name}`, onchange: (event) => pick(event.target.value) },
+    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+  );
   return h("div", { class: "field" }, h("label", { for: `set-${name}` }, title), select);
 }
 
@@ -91,9 +119,16 @@ function temperature(method, view) {
     byId("tau-number").value = value;
     settled({ tau: value });
   };
-  return slider("tau", "Temperature τ", off, { min: -1, max: 1, step: 0.01, value: at, text: off && view.tau === null ? "" : Number(now.toPrecision(3)), move,
+  return slider("tau", "Temperature τ", off, {
+    min: -1,
+    max: 1,
+    step: 0.01,
+    value: at,
+    text: off && view.tau === null ? "" : Number(now.toPrecision(3)),
+    move,
     said: `temperature ${Number(now.toPrecision(3))}`,
-    type: (value) => change({ tau: value > 0 ? value : undefined }) });
+    type: (value) => change({ tau: value > 0 ? value : undefined }),
+  });
 }
 
 function strength(method, about, view) {
@@ -103,27 +138,75 @@ function strength(method, about, view) {
     byId("strength-number").value = event.target.value;
     settled({ strength: Number(event.target.value) });
   };
-  return slider("strength", "Strength", off, { min: 0, max: 2, step: 0.05, value: strong, text: off ? "" : strong, move,
+  return slider("strength", "Strength", off, {
+    min: 0,
+    max: 2,
+    step: 0.05,
+    value: strong,
+    text: off ? "" : strong,
+    move,
     said: `strength ${strong}`,
-    type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }) });
+    type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }),
+  });
 }
 
 function slider(name, title, off, { min, max, step, value, text, move, type, said }) {
-  return h("div", { class: "field wide" },
+  return h(
+    "div",
+    { class: "field wide" },
     h("label", { for: `${name}-number` }, title),
-    h("div", { class: "pair" },
-      h("input", { type: "range", id: `set-${name}`, "data-key": `set-${name}`, min, max, step, value: String(value), disabled: off,
-        "aria-label": `${title}, as a slider`, "aria-valuetext": said, oninput: move }),
-      h("input", { type: "number", id: `${name}-number`, "data-key": `${name}-number`, step: "any", min: "0", value: String(text), disabled: off,
-        onchange: (event) => { if (event.target.value !== "") type(Number(event.target.value)); } })));
+    h(
+      "div",
+      { class: "pair" },
+      h("input", {
+        type: "range",
+        id: `set-${name}`,
+        "data-key": `set-${name}`,
+        min,
+        max,
+        step,
+        value: String(value),
+        disabled: off,
+        "aria-label": `${title}, as a slider`,
+        "aria-valuetext": said,
+        oninput: move,
+      }),
+      h("input", {
+        type: "number",
+        id: `${name}-number`,
+        "data-key": `${name}-number`,
+        step: "any",
+        min: "0",
+        value: String(text),
+        disabled: off,
+        onchange: (event) => {
+          if (event.target.value !== "") type(Number(event.target.value));
+        },
+      }),
+    ),
+  );
 }
 
 function depth(about) {
-  return h("fieldset", { class: "field" },
+  return h(
+    "fieldset",
+    { class: "field" },
     h("legend", {}, "Places that count, k"),
-    h("div", { class: "segments" }, about.depths.map((k) => {
-      const radio = h("input", { type: "radio", name: "k", id: `k-${k}`, "data-key": `k-${k}`, value: k, onchange: () => change({ k, from: undefined, to: undefined }, { step: true }) });
-      radio.checked = k === state.k;
-      return [radio, h("label", { for: `k-${k}` }, String(k))];
-    })));
+    h(
+      "div",
+      { class: "segments" },
+      about.depths.map((k) => {
+        const radio = h("input", {
+          type: "radio",
+          name: "k",
+          id: `k-${k}`,
+          "data-key": `k-${k}`,
+          value: k,
+          onchange: () => change({ k, from: undefined, to: undefined }, { step: true }),
+        });
+        radio.checked = k === state.k;
+        return [radio, h("label", { for: `k-${k}` }, String(k))];
+      }),
+    ),
+  );
 }

@@ -38,17 +38,25 @@ export const byId = (id) => document.getElementById(id);
 /** Tells a screen reader something, without a change on the screen. */
 export function say(text) {
   byId("said").textContent = "";
-  requestAnimationFrame(() => { byId("said").textContent = text; });
+  requestAnimationFrame(() => {
+    byId("said").textContent = text;
+  });
 }
 
 const whole = new Intl.NumberFormat("en");
 export const count = (value) => whole.format(value);
-export const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace("-", "−"));
-export const signed = (value, digits = 0) => (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
+export const number = (value, digits = 2) =>
+  value === null || value === undefined ? "–" : value.toFixed(digits).replace("-", "−");
+export const signed = (value, digits = 0) =>
+  (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(digits);
 
 /** ✓ or ✗ with the word for ears. */
 export function sign(right) {
-  return h("span", { class: right ? "right" : "wrong" }, h("span", { class: "seen-by-ear" }, right ? "right" : "wrong"));
+  return h(
+    "span",
+    { class: right ? "right" : "wrong" },
+    h("span", { class: "seen-by-ear" }, right ? "right" : "wrong"),
+  );
 }
 
 /** Waits for a pause before it calls. */

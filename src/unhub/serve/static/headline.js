@@ -3,29 +3,54 @@
 import { byId, count, h, number, replace, signed } from "./dom.js";
 import { copier, table } from "./tables.js";
 
-const VERDICTS = { use: "Use it", "upper bound": "Upper bound", unclear: "May be chance", "do not use": "Do not use it", unknown: "Not known" };
+const VERDICTS = {
+  use: "Use it",
+  "upper bound": "Upper bound",
+  unclear: "May be chance",
+  "do not use": "Do not use it",
+  unknown: "Not known",
+};
 const TITLES = {
-  "R@1": ["R@1", "queries with a right answer at the first place"], "R@5": ["R@5", "queries with a right answer among the first 5"],
-  "R@10": ["R@10", "queries with a right answer among the first 10"], MdR: ["median", "median rank of the right answer"],
-  MnR: ["mean", "mean rank of the right answer"], skew: ["skew", "skewness of how often targets are retrieved; 0 is fair"],
-  antihub: ["never", "targets that are never among the first k"], max_n: ["largest", "how often the largest hub is retrieved"],
+  "R@1": ["R@1", "queries with a right answer at the first place"],
+  "R@5": ["R@5", "queries with a right answer among the first 5"],
+  "R@10": ["R@10", "queries with a right answer among the first 10"],
+  MdR: ["median", "median rank of the right answer"],
+  MnR: ["mean", "mean rank of the right answer"],
+  skew: ["skew", "skewness of how often targets are retrieved; 0 is fair"],
+  antihub: ["never", "targets that are never among the first k"],
+  max_n: ["largest", "how often the largest hub is retrieved"],
   gini: ["Gini", "0 if all targets are retrieved as often, 1 if one takes all"],
 };
 
 export function drawHeadline(view) {
   const marked = view.verdict.kind.replaceAll(" ", "-");
-  replace(byId("headline"),
+  replace(
+    byId("headline"),
     h("h1", {}, view.headline.sentence),
-    h("p", { class: `verdict ${marked}` }, view.setting.method === "none" ? null : [h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " "], view.verdict.sentence));
+    h(
+      "p",
+      { class: `verdict ${marked}` },
+      view.setting.method === "none" ? null : [h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " "],
+      view.verdict.sentence,
+    ),
+  );
 }
 
 export function drawResults(view) {
   const [before, after] = view.lines;
   const metrics = Object.keys(before.values);
   const columns = [
-    { key: "name", title: "method", text: (line) => line.name + (line.transductive ? " (transductive)" : ""), cell: nameOf },
+    {
+      key: "name",
+      title: "method",
+      text: (line) => line.name + (line.transductive ? " (transductive)" : ""),
+      cell: nameOf,
+    },
     ...metrics.map((metric) => ({
-      key: metric, title: titleOf(metric), hint: (TITLES[metric] ?? TITLES[metric.split("@")[0]])?.[1], number: true,
+      key: metric,
+      title: titleOf(metric),
+      hint: (TITLES[metric] ?? TITLES[metric.split("@")[0]])?.[1],
+      number: true,
       text: (line) => (line.values[metric] === undefined ? "" : line.values[metric].toFixed(digits(metric))),
       cell: (line) => valueOf(line, metric, before),
     })),
@@ -33,20 +58,40 @@ export function drawResults(view) {
   if (after?.gain) columns.push({ key: "gain", title: "gain of R@1", number: true, only: "screen", text: gainOf });
   const about = (title, text) => ({ key: title, title, only: "csv", number: true, text });
   const more = [
-    about("gain of R@1", (line) => line.gain?.value ?? ""), about("gain low", (line) => line.gain?.low ?? ""), about("gain high", (line) => line.gain?.high ?? ""),
-    about("better", (line) => line.better), about("same", (line) => line.same), about("worse", (line) => line.worse),
-    about("tau", (line) => line.tau ?? ""), about("strength", (line) => (line === before ? "" : view.setting.strength)),
-    ...["direction", "bank"].map((name) => ({ title: name, text: () => view.setting[name] })), about("k", () => view.setting.k)];
-  replace(byId("results"),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results, before and after" },
-      table(columns, [before, after].filter(Boolean), { caption: "Results without and with the correction" })),
-    h("p", { class: "under" }, copier([...columns.filter((column) => column.only !== "screen"), ...more], () => view.lines, "results"), view.notes.map((note) => h("span", { class: "small quiet" }, note))));
+    about("gain of R@1", (line) => line.gain?.value ?? ""),
+    about("gain low", (line) => line.gain?.low ?? ""),
+    about("gain high", (line) => line.gain?.high ?? ""),
+    about("better", (line) => line.better),
+    about("same", (line) => line.same),
+    about("worse", (line) => line.worse),
+    about("tau", (line) => line.tau ?? ""),
+    about("strength", (line) => (line === before ? "" : view.setting.strength)),
+    ...["direction", "bank"].map((name) => ({ title: name, text: () => view.setting[name] })),
+    about("k", () => view.setting.k),
+  ];
+  replace(
+    byId("results"),
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results, before and after" },
+      table(columns, [before, after].filter(Boolean), { caption: "Results without and with the correction" }),
+    ),
+    h(
+      "p",
+      { class: "under" },
+      copier([...columns.filter((column) => column.only !== "screen"), ...more], () => view.lines, "results"),
+      view.notes.map((note) => h("span", { class: "small quiet" }, note)),
+    ),
+  );
 }
 
 function nameOf(line) {
   const tau = line.tau === null ? "" : ` τ ${Number(line.tau.toPrecision(2))}`;
-  return [h("span", { class: line.label === "none" ? "before" : "after" }, line.name), h("span", { class: "quiet small" }, tau),
-    line.transductive ? [" ", h("span", { class: "badge" }, "transductive")] : null];
+  return [
+    h("span", { class: line.label === "none" ? "before" : "after" }, line.name),
+    h("span", { class: "quiet small" }, tau),
+    line.transductive ? [" ", h("span", { class: "badge" }, "transductive")] : null,
+  ];
 }
 
 function titleOf(metric) {
@@ -54,15 +99,24 @@ function titleOf(metric) {
   return TITLES[metric]?.[0] ?? `${TITLES[stem]?.[0] ?? stem}@${k}`;
 }
 
-const digits = (metric) => (metric.startsWith("max_n") ? 0 : metric.startsWith("R@") || metric.startsWith("antihub") || metric === "MnR" || metric === "MdR" ? 1 : 2);
+const digits = (metric) =>
+  metric.startsWith("max_n")
+    ? 0
+    : metric.startsWith("R@") || metric.startsWith("antihub") || metric === "MnR" || metric === "MdR"
+      ? 1
+      : 2;
 const percent = (metric) => metric.startsWith("R@") || metric.startsWith("antihub");
 
 function valueOf(line, metric, before) {
   const value = line.values[metric];
   if (value === undefined) return "–";
-  const text = metric.startsWith("max_n") ? count(value) : number(value, digits(metric)) + (percent(metric) ? " %" : "");
+  const text = metric.startsWith("max_n")
+    ? count(value)
+    : number(value, digits(metric)) + (percent(metric) ? " %" : "");
   const moved = value - before.values[metric];
-  return line === before || Math.abs(moved) < 0.005 ? text : [text, h("span", { class: "moved quiet small" }, signed(moved, digits(metric)))];
+  return line === before || Math.abs(moved) < 0.005
+    ? text
+    : [text, h("span", { class: "moved quiet small" }, signed(moved, digits(metric)))];
 }
 
 function gainOf(line) {

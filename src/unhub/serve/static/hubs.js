@@ -16,16 +16,31 @@ const LISTS = {
 const search = later((find) => change({ find, more: undefined }), 120);
 
 export function frameHubs() {
-  replace(byId("panel-hubs"),
+  replace(
+    byId("panel-hubs"),
     h("div", { class: "sheet", id: "occurrence" }),
-    h("div", { class: "sheet", id: "hub-list" },
-      h("div", { class: "row" },
+    h(
+      "div",
+      { class: "sheet", id: "hub-list" },
+      h(
+        "div",
+        { class: "row" },
         h("div", { class: "segments", id: "list-kinds", role: "group", "aria-label": "Which targets" }),
         h("label", { for: "find", class: "seen-by-ear" }, "Search targets"),
-        h("input", { type: "search", id: "find", placeholder: "Search targets  /", autocomplete: "off", value: state.find ?? "", oninput: (event) => search(event.target.value) })),
+        h("input", {
+          type: "search",
+          id: "find",
+          placeholder: "Search targets  /",
+          autocomplete: "off",
+          value: state.find ?? "",
+          oninput: (event) => search(event.target.value),
+        }),
+      ),
       h("div", { id: "hub-rows", class: "rows", tabindex: "0", role: "region", "aria-label": "Targets" }),
-      h("div", { id: "hub-foot", class: "under" })),
-    h("aside", { class: "sheet", id: "hub-card", "aria-label": "The chosen target" }));
+      h("div", { id: "hub-foot", class: "under" }),
+    ),
+    h("aside", { class: "sheet", id: "hub-card", "aria-label": "The chosen target" }),
+  );
   byId("hub-rows").addEventListener("keydown", byArrows);
 }
 
@@ -34,28 +49,70 @@ export function drawHubs(about, view, items) {
   const all = rowsOf(view, items);
   const edge = edgeOf(view.counts_before);
   const shown = chosenOf(all, edge);
-  replace(byId("list-kinds"), Object.entries(LISTS).map(([name, list]) =>
-    h("button", { type: "button", "data-key": `list-${name}`, "aria-pressed": String(state.list === name),
-      onclick: () => change({ list: name, sort: undefined, more: undefined }, { step: true }) },
-    `${list.title} `, h("span", { class: "quiet" }, count(all.filter((row) => list.keep(row, edge)).length)))));
+  replace(
+    byId("list-kinds"),
+    Object.entries(LISTS).map(([name, list]) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "data-key": `list-${name}`,
+          "aria-pressed": String(state.list === name),
+          onclick: () => change({ list: name, sort: undefined, more: undefined }, { step: true }),
+        },
+        `${list.title} `,
+        h("span", { class: "quiet" }, count(all.filter((row) => list.keep(row, edge)).length)),
+      ),
+    ),
+  );
   const columns = columnsOf(view, items);
   const most = Math.max(STEP, state.more ?? STEP);
-  replace(byId("hub-rows"), shown.length
-    ? table(columns.filter((column) => !column.only), shown.slice(0, most), {
-        caption: "Targets with how often they are retrieved before and after", sort: sortOf(), class: "hub-table",
-        onsort: ({ key, down }) => change({ sort: `${key}.${down ? "down" : "up"}` }), marked: (row) => row.at === state.hub })
-    : h("p", { class: "quiet" }, "No target is like that."));
-  replace(byId("hub-foot"),
-    h("span", { class: "quiet small" }, `${count(Math.min(most, shown.length))} of ${count(shown.length)} shown` + (state.list === "hubs" ? `; a hub is retrieved more than ${edge.toFixed(1)} times` : "")),
-    shown.length > most ? h("button", { type: "button", class: "plain", "data-key": "hub-more", onclick: () => change({ more: most + 4 * STEP }) }, "Show more") : null,
-    copier(columns, () => shown, "targets"));
+  replace(
+    byId("hub-rows"),
+    shown.length
+      ? table(
+          columns.filter((column) => !column.only),
+          shown.slice(0, most),
+          {
+            caption: "Targets with how often they are retrieved before and after",
+            sort: sortOf(),
+            class: "hub-table",
+            onsort: ({ key, down }) => change({ sort: `${key}.${down ? "down" : "up"}` }),
+            marked: (row) => row.at === state.hub,
+          },
+        )
+      : h("p", { class: "quiet" }, "No target is like that."),
+  );
+  replace(
+    byId("hub-foot"),
+    h(
+      "span",
+      { class: "quiet small" },
+      `${count(Math.min(most, shown.length))} of ${count(shown.length)} shown` +
+        (state.list === "hubs" ? `; a hub is retrieved more than ${edge.toFixed(1)} times` : ""),
+    ),
+    shown.length > most
+      ? h(
+          "button",
+          { type: "button", class: "plain", "data-key": "hub-more", onclick: () => change({ more: most + 4 * STEP }) },
+          "Show more",
+        )
+      : null,
+    copier(columns, () => shown, "targets"),
+  );
   if (byId("find") !== document.activeElement) byId("find").value = state.find ?? "";
 }
 
 function rowsOf(view, items) {
   return items.names.map((name, at) => ({
-    at, name, id: items.ids[at], media: items.media[at], before: view.counts_before[at], after: view.counts_after[at],
-    moved: view.counts_after[at] - view.counts_before[at], bias: view.bias ? view.bias[at] : null,
+    at,
+    name,
+    id: items.ids[at],
+    media: items.media[at],
+    before: view.counts_before[at],
+    after: view.counts_after[at],
+    moved: view.counts_after[at] - view.counts_before[at],
+    bias: view.bias ? view.bias[at] : null,
   }));
 }
 
@@ -83,7 +140,9 @@ function chosenOf(all, edge) {
   return all
     .filter((row) => list.keep(row, edge))
     .filter((row) => state.from === undefined || (row.before >= state.from && row.before <= (state.to ?? Infinity)))
-    .filter((row) => words.every((word) => row.name.toLowerCase().includes(word) || row.id.toLowerCase().includes(word)))
+    .filter((row) =>
+      words.every((word) => row.name.toLowerCase().includes(word) || row.id.toLowerCase().includes(word)),
+    )
     .sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       const order = typeof x === "string" ? x.localeCompare(y) : x - y;
@@ -95,18 +154,56 @@ function columnsOf(view, items) {
   return [
     { key: "name", title: "target", sort: true, text: (row) => row.name, cell: (row) => nameOf(row, view) },
     { key: "id", title: "id", only: "csv", text: (row) => row.id },
-    { key: "before", title: "before", number: true, sort: true, text: (row) => row.before, cell: (row) => count(row.before) },
-    { key: "after", title: "after", number: true, sort: true, text: (row) => row.after, cell: (row) => count(row.after) },
-    { key: "moved", title: "change", number: true, sort: true, text: (row) => row.moved, cell: (row) => (row.moved ? signed(row.moved) : "0") },
-    { key: "bias", title: "bias", number: true, sort: view.bias !== null, text: (row) => row.bias ?? "", cell: (row) => number(row.bias, 3) },
+    {
+      key: "before",
+      title: "before",
+      number: true,
+      sort: true,
+      text: (row) => row.before,
+      cell: (row) => count(row.before),
+    },
+    {
+      key: "after",
+      title: "after",
+      number: true,
+      sort: true,
+      text: (row) => row.after,
+      cell: (row) => count(row.after),
+    },
+    {
+      key: "moved",
+      title: "change",
+      number: true,
+      sort: true,
+      text: (row) => row.moved,
+      cell: (row) => (row.moved ? signed(row.moved) : "0"),
+    },
+    {
+      key: "bias",
+      title: "bias",
+      number: true,
+      sort: view.bias !== null,
+      text: (row) => row.bias ?? "",
+      cell: (row) => number(row.bias, 3),
+    },
   ];
 }
 
 function nameOf(row, view) {
   if (row.media === "audio") return h("div", { class: "pair" }, playButton(row, view), named(row, null));
-  const picture = row.media === "image"
-    ? h("img", { src: mediaOf("targets", row.at, view.setting.direction, 64), alt: "", width: 32, height: 32, loading: "lazy", onerror: (event) => event.target.classList.add("lost") })
-    : row.media ? h("span", { class: "kind", "aria-hidden": "true" }, "▶") : null;
+  const picture =
+    row.media === "image"
+      ? h("img", {
+          src: mediaOf("targets", row.at, view.setting.direction, 64),
+          alt: "",
+          width: 32,
+          height: 32,
+          loading: "lazy",
+          onerror: (event) => event.target.classList.add("lost"),
+        })
+      : row.media
+        ? h("span", { class: "kind", "aria-hidden": "true" }, "▶")
+        : null;
   return named(row, picture);
 }
 
@@ -114,7 +211,11 @@ let playing = null;
 
 /** Plays a sound from the list; another one, or the same again, ends it. */
 function playButton(row, view) {
-  const button = h("button", { type: "button", class: "play", "data-key": `play-${row.at}`, "aria-label": `Play ${row.name}` }, "▶");
+  const button = h(
+    "button",
+    { type: "button", class: "play", "data-key": `play-${row.at}`, "aria-label": `Play ${row.name}` },
+    "▶",
+  );
   button.addEventListener("click", () => {
     const mine = playing?.at === row.at;
     playing?.sound.pause();
@@ -122,7 +223,9 @@ function playButton(row, view) {
     playing = null;
     if (mine) return;
     const sound = new Audio(mediaOf("targets", row.at, view.setting.direction));
-    const done = () => { button.textContent = "▶"; };
+    const done = () => {
+      button.textContent = "▶";
+    };
     sound.addEventListener("ended", done);
     playing = { at: row.at, sound, done };
     button.textContent = "■";
@@ -132,8 +235,22 @@ function playButton(row, view) {
 }
 
 function named(row, picture) {
-  return h("button", { type: "button", class: "open", "data-key": `hub-${row.at}`, "aria-pressed": String(row.at === state.hub), title: row.name,
-    onclick: () => { change({ hub: row.at }, { step: true }); if (matchMedia("(max-width: 60rem)").matches) byId("hub-card").scrollIntoView(); } }, picture, h("span", { class: "cut" }, row.name));
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "open",
+      "data-key": `hub-${row.at}`,
+      "aria-pressed": String(row.at === state.hub),
+      title: row.name,
+      onclick: () => {
+        change({ hub: row.at }, { step: true });
+        if (matchMedia("(max-width: 60rem)").matches) byId("hub-card").scrollIntoView();
+      },
+    },
+    picture,
+    h("span", { class: "cut" }, row.name),
+  );
 }
 
 /** Arrow keys go from one row to the next. */

@@ -13,7 +13,12 @@ import { change, onChange, SETTING, setting, state } from "./state.js";
 import { copy } from "./tables.js";
 
 const PANELS = { hubs: "Hubs", compare: "Compare", changes: "Better and worse", map: "Map" };
-let about, view, items, itemsOf, turn = 0, drawnFor = "";
+let about,
+  view,
+  items,
+  itemsOf,
+  turn = 0,
+  drawnFor = "";
 
 async function start() {
   theme(localStorage.getItem("theme") ?? "auto");
@@ -30,7 +35,8 @@ async function start() {
   await update();
 }
 
-let busy = false, again = false;
+let busy = false,
+  again = false;
 
 /** Draws what the address says. One at a time: while a slider moves, the server is asked as fast as it answers. */
 async function update() {
@@ -67,10 +73,17 @@ async function drawOnce() {
   }
   [view, items, itemsOf, drawnFor] = [newView, newItems, direction, wanted];
   drawControls(about, view);
-  if (!known) { drawHeadline(view); drawResults(view); }
+  if (!known) {
+    drawHeadline(view);
+    drawResults(view);
+  }
   showPanel();
-  if (state.panel === "hubs") { drawHubs(about, view, items); drawCard(card, view, judged(direction)); }
-  if (state.panel === "compare") drawComparison(compared, view, about.directions.find((each) => each.name === direction).queries);
+  if (state.panel === "hubs") {
+    drawHubs(about, view, items);
+    drawCard(card, view, judged(direction));
+  }
+  if (state.panel === "compare")
+    drawComparison(compared, view, about.directions.find((each) => each.name === direction).queries);
   if (state.panel === "changes") drawChanges(changed);
   if (state.panel === "map") drawMap(view, items);
   document.body.dataset.drawn = String(turn);
@@ -86,7 +99,22 @@ const judged = (direction) => about.directions.find((each) => each.name === dire
 
 function drawTabs() {
   const names = Object.keys(PANELS);
-  replace(byId("tabs"), names.map((name) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => change({ panel: name }, { step: true }) }, PANELS[name])));
+  replace(
+    byId("tabs"),
+    names.map((name) =>
+      h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${name}`,
+          "aria-controls": `panel-${name}`,
+          onclick: () => change({ panel: name }, { step: true }),
+        },
+        PANELS[name],
+      ),
+    ),
+  );
   byId("tabs").addEventListener("keydown", (event) => {
     const at = names.indexOf(state.panel);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
@@ -110,12 +138,32 @@ function showPanel() {
 /** The command that gives the numbers of this view, and the address of the view. */
 function showCommand() {
   const dialog = byId("command-dialog");
-  const part = (title, text, key) => h("section", {}, h("h3", {}, title), h("pre", { tabindex: "0" }, text),
-    h("button", { type: "button", "data-key": key, onclick: async (event) => { event.target.textContent = (await copy(text)) ? "Copied" : "Not copied"; say(event.target.textContent); } }, "Copy"));
-  replace(dialog, h("h2", { id: "command-title" }, "On the command line"),
+  const part = (title, text, key) =>
+    h(
+      "section",
+      {},
+      h("h3", {}, title),
+      h("pre", { tabindex: "0" }, text),
+      h(
+        "button",
+        {
+          type: "button",
+          "data-key": key,
+          onclick: async (event) => {
+            event.target.textContent = (await copy(text)) ? "Copied" : "Not copied";
+            say(event.target.textContent);
+          },
+        },
+        "Copy",
+      ),
+    );
+  replace(
+    dialog,
+    h("h2", { id: "command-title" }, "On the command line"),
     part("Command, over all of the data", view?.command ?? "", "copy-command"),
     part("Address of this view", location.href, "copy-address"),
-    h("form", { method: "dialog" }, h("button", {}, "Close")));
+    h("form", { method: "dialog" }, h("button", {}, "Close")),
+  );
   dialog.showModal();
 }
 
@@ -125,7 +173,10 @@ function theme(name) {
   localStorage.setItem("theme", name);
   const button = byId("theme-button");
   button.textContent = { auto: "◐ Auto", light: "○ Light", dark: "● Dark" }[name];
-  button.setAttribute("aria-label", `Colours: ${{ auto: "as the system has them", light: "light", dark: "dark" }[name]}`);
+  button.setAttribute(
+    "aria-label",
+    `Colours: ${{ auto: "as the system has them", light: "light", dark: "dark" }[name]}`,
+  );
 }
 
 byId("command-button").addEventListener("click", showCommand);
@@ -138,7 +189,10 @@ byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, select, textarea")) return;
   const field = { hubs: "find", compare: "query-find", changes: "words-find" }[state.panel];
-  if (field) { event.preventDefault(); byId(field).focus(); }
+  if (field) {
+    event.preventDefault();
+    byId(field).focus();
+  }
 });
 
 start();

@@ -3,12 +3,20 @@
 import { count, h, replace, s } from "./dom.js";
 import { change, state } from "./state.js";
 
-const HIGH = 220, LEFT = 44, BOTTOM = 40, TOP = 22;
-let WIDE = 640, last = null;
+const HIGH = 220,
+  LEFT = 44,
+  BOTTOM = 40,
+  TOP = 22;
+let WIDE = 640,
+  last = null;
 
 /** 0, 1, 2, 3-4, 5-8, ...: counts are spread over powers of two. */
 export function bins(most) {
-  const edges = [[0, 0], [1, 1], [2, 2]];
+  const edges = [
+    [0, 0],
+    [1, 1],
+    [2, 2],
+  ];
   for (let low = 3, high = 4; edges.at(-1)[1] < most; low = high + 1, high *= 2) edges.push([low, high]);
   return edges;
 }
@@ -19,7 +27,10 @@ export function inBin(edges, value) {
 
 /** Drawn as wide as its place, so that letters keep their size. */
 export function drawOccurrence(root, view) {
-  if (!last) new ResizeObserver(() => { if (Math.abs(widthOf(root) - WIDE) > 8) drawOccurrence(root, last); }).observe(root);
+  if (!last)
+    new ResizeObserver(() => {
+      if (Math.abs(widthOf(root) - WIDE) > 8) drawOccurrence(root, last);
+    }).observe(root);
   last = view;
   WIDE = widthOf(root);
   const most = Math.max(...view.counts_before, ...view.counts_after, 2);
@@ -31,42 +42,82 @@ export function drawOccurrence(root, view) {
   });
   const tallest = Math.max(...heights.flat(), 10);
   const top = Math.log10(tallest) + 0.12;
-  const y = (value) => (value === 0 ? HIGH - BOTTOM : HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * (Math.log10(value) + 0.12)) / top);
+  const y = (value) =>
+    value === 0 ? HIGH - BOTTOM : HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * (Math.log10(value) + 0.12)) / top;
   const wide = (WIDE - LEFT) / edges.length;
   const far = edges.at(-1)[1];
-  const chosen = state.from !== undefined ? [inBin(edges, Math.min(state.from, far)), inBin(edges, Math.min(state.to ?? most, far))] : null;
+  const chosen =
+    state.from !== undefined
+      ? [inBin(edges, Math.min(state.from, far)), inBin(edges, Math.min(state.to ?? most, far))]
+      : null;
 
   const bars = edges.map(([low, high], at) => {
     const x = LEFT + at * wide;
     const inside = !chosen || (at >= chosen[0] && at <= chosen[1]);
-    return s("g", { class: inside ? "bin" : "bin faded" },
+    return s(
+      "g",
+      { class: inside ? "bin" : "bin faded" },
       bar(x + wide * 0.12, wide * 0.36, heights[0][at], y, "bar before"),
       bar(x + wide * 0.52, wide * 0.36, heights[1][at], y, "bar after"),
-      s("text", { x: x + wide / 2, y: HIGH - BOTTOM + 15, class: "tick", "text-anchor": "middle" }, low === high ? String(low) : `${low}–${high}`));
+      s(
+        "text",
+        { x: x + wide / 2, y: HIGH - BOTTOM + 15, class: "tick", "text-anchor": "middle" },
+        low === high ? String(low) : `${low}–${high}`,
+      ),
+    );
   });
-  const ticks = [1, 10, 100, 1000, 10000, 100000].filter((value) => value <= tallest * 1.2).map((value) =>
-    s("g", {}, s("line", { x1: LEFT, x2: WIDE, y1: y(value), y2: y(value), class: "grid" }),
-      s("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end", class: "tick" }, count(value))));
+  const ticks = [1, 10, 100, 1000, 10000, 100000]
+    .filter((value) => value <= tallest * 1.2)
+    .map((value) =>
+      s(
+        "g",
+        {},
+        s("line", { x1: LEFT, x2: WIDE, y1: y(value), y2: y(value), class: "grid" }),
+        s("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end", class: "tick" }, count(value)),
+      ),
+    );
   const shade = s("rect", { class: "shade", y: TOP - 8, height: HIGH - BOTTOM - TOP + 8, x: 0, width: 0 });
-  const drawing = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "occurrence", role: "img",
-    "aria-label": spoken(edges, heights, view.setting.k) }, ticks, shade, bars,
-    s("text", { x: LEFT + (WIDE - LEFT) / 2, y: HIGH - 4, class: "tick", "text-anchor": "middle" }, view.setting.k === 1 ? "queries that have the target first" : `queries with the target among their first ${view.setting.k}`),
-    s("text", { x: 0, y: 10, class: "tick" }, "targets (log scale)"));
+  const drawing = s(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDE} ${HIGH}`,
+      class: "occurrence",
+      role: "img",
+      "aria-label": spoken(edges, heights, view.setting.k),
+    },
+    ticks,
+    shade,
+    bars,
+    s(
+      "text",
+      { x: LEFT + (WIDE - LEFT) / 2, y: HIGH - 4, class: "tick", "text-anchor": "middle" },
+      view.setting.k === 1
+        ? "queries that have the target first"
+        : `queries with the target among their first ${view.setting.k}`,
+    ),
+    s("text", { x: 0, y: 10, class: "tick" }, "targets (log scale)"),
+  );
   if (chosen) place(shade, chosen[0], chosen[1], wide);
   brush(drawing, shade, edges, wide);
 
-  replace(root,
+  replace(
+    root,
     h("div", { class: "row" }, h("h2", {}, "How often targets are retrieved"), legend()),
     drawing,
-    fields(edges, most, view));
+    fields(edges, most, view),
+  );
 }
 
 const widthOf = (root) => Math.max(280, root.clientWidth - 34 || 640);
 
 function bar(x, width, value, y, kind) {
   const top = y(value);
-  return [s("rect", { x, width, y: top, height: Math.max(0, HIGH - BOTTOM - top), class: kind }),
-    value && width > 18 ? s("text", { x: x + width / 2, y: top - 3, "text-anchor": "middle", class: "value" }, count(value)) : null];
+  return [
+    s("rect", { x, width, y: top, height: Math.max(0, HIGH - BOTTOM - top), class: kind }),
+    value && width > 18
+      ? s("text", { x: x + width / 2, y: top - 3, "text-anchor": "middle", class: "value" }, count(value))
+      : null,
+  ];
 }
 
 function place(shade, first, last, wide) {
@@ -76,7 +127,8 @@ function place(shade, first, last, wide) {
 
 /** Dragging over bars chooses them; a click on a chosen one lets go. */
 function brush(drawing, shade, edges, wide) {
-  let start = null, end = null;
+  let start = null,
+    end = null;
   const at = (event) => {
     const box = drawing.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * WIDE - LEFT;
@@ -93,12 +145,15 @@ function brush(drawing, shade, edges, wide) {
     end = at(event);
     place(shade, start, end, wide);
   });
-  drawing.addEventListener("pointercancel", () => { start = null; });
+  drawing.addEventListener("pointercancel", () => {
+    start = null;
+  });
   drawing.addEventListener("pointerup", () => {
     if (start === null) return;
     const [first, last] = [Math.min(start, end), Math.max(start, end)];
     start = null;
-    const low = edges[first][0], high = edges[last][1];
+    const low = edges[first][0],
+      high = edges[last][1];
     const same = state.from === low && state.to === high;
     change(same ? { from: undefined, to: undefined } : { from: low, to: high, list: "all" }, { step: true });
   });
@@ -106,23 +161,58 @@ function brush(drawing, shade, edges, wide) {
 
 /** The same choice by keyboard: from and to. */
 function fields(edges, most, view) {
-  const field = (name, title, otherwise) => [h("label", { for: `brush-${name}` }, title),
-    h("input", { type: "number", id: `brush-${name}`, "data-key": `brush-${name}`, min: 0, max: most, value: String(state[name] ?? otherwise),
+  const field = (name, title, otherwise) => [
+    h("label", { for: `brush-${name}` }, title),
+    h("input", {
+      type: "number",
+      id: `brush-${name}`,
+      "data-key": `brush-${name}`,
+      min: 0,
+      max: most,
+      value: String(state[name] ?? otherwise),
       onchange: (event) => {
         const value = Math.max(0, Math.min(most, Math.round(Number(event.target.value))));
         const from = name === "from" ? value : Math.min(state.from ?? 0, value);
         const to = name === "to" ? value : Math.max(state.to ?? most, value);
         change({ from, to, list: "all" });
-      } })];
-  return h("p", { class: "under" }, "List targets retrieved ", field("from", "from", 0), field("to", "to", most), " times before",
-    state.from === undefined ? null : h("button", { type: "button", class: "plain", "data-key": "brush-clear", onclick: () => change({ from: undefined, to: undefined }) }, "all again"));
+      },
+    }),
+  ];
+  return h(
+    "p",
+    { class: "under" },
+    "List targets retrieved ",
+    field("from", "from", 0),
+    field("to", "to", most),
+    " times before",
+    state.from === undefined
+      ? null
+      : h(
+          "button",
+          {
+            type: "button",
+            class: "plain",
+            "data-key": "brush-clear",
+            onclick: () => change({ from: undefined, to: undefined }),
+          },
+          "all again",
+        ),
+  );
 }
 
 export function legend() {
-  return h("p", { class: "legend small" }, h("span", { class: "key before" }, "before"), h("span", { class: "key after" }, "after"));
+  return h(
+    "p",
+    { class: "legend small" },
+    h("span", { class: "key before" }, "before"),
+    h("span", { class: "key after" }, "after"),
+  );
 }
 
 function spoken(edges, heights, k) {
-  const said = edges.map(([low, high], at) => `${low === high ? low : `${low} to ${high}`}: ${heights[0][at]} before, ${heights[1][at]} after`);
+  const said = edges.map(
+    ([low, high], at) =>
+      `${low === high ? low : `${low} to ${high}`}: ${heights[0][at]} before, ${heights[1][at]} after`,
+  );
   return `Number of targets by how many queries have them among the first ${k}. ${said.join("; ")}.`;
 }

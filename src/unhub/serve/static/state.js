@@ -50,11 +50,20 @@ export function addressOf(which) {
 /** A link to the view with these changes: opened here by a click, elsewhere by whatever the browser offers. */
 export function link(changes, text, props = {}) {
   const next = Object.fromEntries(Object.entries({ ...state, ...changes }).filter(([, value]) => value !== undefined));
-  return h("a", { class: "link", href: addressOf(next), ...props, onclick: (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    change(changes, { step: true });
-  } }, text);
+  return h(
+    "a",
+    {
+      class: "link",
+      href: addressOf(next),
+      ...props,
+      onclick: (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        change(changes, { step: true });
+      },
+    },
+    text,
+  );
 }
 
 export function onChange(call) {

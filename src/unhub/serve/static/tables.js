@@ -9,12 +9,19 @@ import { h, say } from "./dom.js";
 export function table(columns, rows, options = {}) {
   const head = columns.map((column) => headOf(column, options));
   const body = rows.map((row) =>
-    h("tr", { class: options.marked?.(row) ? "marked" : null },
-      columns.map((column, at) => cellOf(column, row, at, options))));
-  return h("table", { class: options.class },
+    h(
+      "tr",
+      { class: options.marked?.(row) ? "marked" : null },
+      columns.map((column, at) => cellOf(column, row, at, options)),
+    ),
+  );
+  return h(
+    "table",
+    { class: options.class },
     h("caption", { class: "seen-by-ear" }, options.caption ?? ""),
     h("thead", {}, h("tr", {}, head)),
-    h("tbody", {}, body));
+    h("tbody", {}, body),
+  );
 }
 
 function headOf(column, { sort, onsort }) {
@@ -23,10 +30,20 @@ function headOf(column, { sort, onsort }) {
   if (!column.sort || !onsort) return h("th", props, column.title);
   props["aria-sort"] = mine ? (sort.down ? "descending" : "ascending") : "none";
   const arrow = h("span", { "aria-hidden": "true", class: "arrow" }, mine ? (sort.down ? "↓" : "↑") : "");
-  return h("th", props, h("button", {
-    type: "button", "data-key": `sort-${column.key}`,
-    onclick: () => onsort({ key: column.key, down: mine ? !sort.down : column.number === true }),
-  }, column.title, arrow));
+  return h(
+    "th",
+    props,
+    h(
+      "button",
+      {
+        type: "button",
+        "data-key": `sort-${column.key}`,
+        onclick: () => onsort({ key: column.key, down: mine ? !sort.down : column.number === true }),
+      },
+      column.title,
+      arrow,
+    ),
+  );
 }
 
 function cellOf(column, row, at, options) {
@@ -37,12 +54,18 @@ function cellOf(column, row, at, options) {
 
 /** A button that copies rows as CSV. */
 export function copier(columns, rows, what) {
-  const button = h("button", { type: "button", class: "plain", "data-key": `copy-${what}`, "aria-label": `Copy ${what} as CSV` }, "Copy CSV");
+  const button = h(
+    "button",
+    { type: "button", class: "plain", "data-key": `copy-${what}`, "aria-label": `Copy ${what} as CSV` },
+    "Copy CSV",
+  );
   button.addEventListener("click", async () => {
     const done = await copy(csv(columns, await rows()));
     button.textContent = done ? "Copied" : "Not copied";
     say(done ? `${what}: copied as CSV` : "The browser did not allow copying.");
-    setTimeout(() => { button.textContent = "Copy CSV"; }, 1500);
+    setTimeout(() => {
+      button.textContent = "Copy CSV";
+    }, 1500);
   });
   return button;
 }
