@@ -114,7 +114,7 @@ def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
 
 
 def test_the_page_that_it_offers_can_be_opened(shown):
-    from unhub.explore.correction_subject import Beside
+    from unhub.explore.beside import Beside
     from unhub.explore.opening import open_subject
 
     text, _, folder = shown

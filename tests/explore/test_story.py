@@ -12,8 +12,8 @@ import pytest
 import unhub
 from unhub.cli import main
 from unhub.experiments import preset, read_experiment, sweep
+from unhub.explore.beside import Beside
 from unhub.explore.convergence import errors_of
-from unhub.explore.correction_subject import Beside
 from unhub.explore.model import Verdict
 from unhub.explore.opening import open_subject
 from unhub.explore.story import Asked, story

@@ -89,8 +89,9 @@ def test_numbers_are_those_of_evaluate(server, experiment, method, direction):
     assert view["counts_before"] == counts.tolist()
 
 
-def test_the_command_gives_the_numbers_again(server, experiment, capsys):
-    view = ask(server, "/api/view", method="sn", tau=0.07, strength=0.8, direction="t2i")
+@pytest.mark.parametrize("direction", ["t2i", "i2t"])
+def test_the_command_gives_the_numbers_again(server, experiment, capsys, direction):
+    view = ask(server, "/api/view", method="sn", tau=0.07, strength=0.8, direction=direction)
     words = shlex.split(view["command"])
     assert words[:2] == ["unhub", "evaluate"]
     assert main([*words[1:], "--json"]) == 0

@@ -9,9 +9,11 @@ import pytest
 import unhub
 from unhub.cli import main
 from unhub.experiments.views import Side
-from unhub.explore.assembling import Given, GivenBank, assembled
+from unhub.explore.assembling import assembled
+from unhub.explore.beside import Beside
 from unhub.explore.comparing import comparison, typed
-from unhub.explore.correction_subject import BANK, FORWARD, Beside
+from unhub.explore.correction_subject import BANK, FORWARD
+from unhub.explore.given import Given, GivenBank
 from unhub.explore.hubs import hub_card
 from unhub.explore.material import SAVED, TEST
 from unhub.explore.model import Range
@@ -283,7 +285,7 @@ def test_words_of_a_gallery_that_is_not_scaled(experiment, tmp_path):
     targets, bank = (10 * rng.standard_normal((size, 6)).astype(np.float32) for size in (40, 50))
     np.save(tmp_path / "T.npy", targets)
     np.save(tmp_path / "Q.npy", bank[:8])
-    unhub.fit("is", targets=tmp_path / "T.npy", query_bank=bank, tau=20.0, metric="ip").save(tmp_path / "ip.unhub")
+    unhub.fit("is", targets=tmp_path / "T.npy", query_bank=bank, tau=80.0, metric="ip").save(tmp_path / "ip.unhub")
     stage = Stage(open_subject(str(tmp_path / "ip.unhub"), Beside(queries=str(tmp_path / "Q.npy"))))
     setting = Setting(FORWARD, BANK, SAVED, None, None, 5)
     asked, own = comparison(stage, setting, 3), typed(stage, setting, "words", bank[3])

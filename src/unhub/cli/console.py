@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
@@ -39,7 +38,9 @@ def data(value: Any) -> None:
 
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
     """The text of plain data, strictly JSON."""
-    return json.dumps(_finite(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    from unhub.foundation.plain_data import finite
+
+    return json.dumps(finite(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def table(
@@ -118,13 +119,3 @@ def _rich_table(
     wide = Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum
     console.width = max(console.width, wide)  # a narrow terminal breaks the line; cutting it would lose numbers
     console.print(drawn)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -11,7 +11,7 @@ from unhub.cli.inputs import relevance
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from unhub.explore.correction_subject import Beside
+    from unhub.explore.beside import Beside
 
 Captions = Annotated[
     str | None,
@@ -46,7 +46,7 @@ BESIDE = (
 
 def beside(path: str, given: dict[str, Any], relevant: str | None) -> Beside:
     """The parts that were given beside a correction; what is right is read once the sizes are known."""
-    from unhub.explore.correction_subject import Beside
+    from unhub.explore.beside import Beside
     from unhub.explore.opening import EXPERIMENTS
 
     found: Any = None

@@ -11,7 +11,8 @@ from unhub.api.artefact import load
 from unhub.demo.choice import Choice
 from unhub.demo.dataset import DemoData
 from unhub.demo.keeping import options
-from unhub.explore.correction_subject import Beside, CorrectionSubject
+from unhub.explore.beside import Beside
+from unhub.explore.correction_subject import CorrectionSubject
 from unhub.explore.model import Verdict
 from unhub.explore.names import shown_name
 from unhub.explore.story import Asked, story

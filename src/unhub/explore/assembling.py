@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,79 +10,19 @@ import numpy as np
 
 from unhub.core.bias import Bias
 from unhub.experiments.views import Side
+from unhub.explore.given import Given, GivenBank
 from unhub.explore.material import Learnt, Material, Vectors
 from unhub.explore.samples import (
-    BANK_CELLS,
     FEWEST,
-    MOST_TARGETS,
-    TEST_CELLS,
     Sample,
     queries_kept,
     sampled,
     targets_kept,
 )
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import Method
 from unhub.metrics import Relevance
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class GivenBank:
-    """A whole bank: its embeddings, or its matrices; neither for the test queries as the bank."""
-
-    name: str
-    queries: FloatArray | None = None
-    targets: FloatArray | None = None
-    scores: FloatArray | None = None
-    cross: FloatArray | None = None
-    target_scores: FloatArray | None = None
-    names: Sequence[str] | None = None
-    shared: int = 0
-    weight: FloatArray | None = None
-    """of each of its queries, where they do not count the same"""
-
-    @property
-    def target_count(self) -> int:
-        """How many targets it has."""
-        if self.targets is not None:
-            return len(self.targets)
-        return 0 if self.cross is None else self.cross.shape[1]
-
-    @property
-    def size(self) -> int:
-        """How many queries it has."""
-        own = self.queries if self.scores is None else self.scores
-        return 0 if own is None else len(own)
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """A whole test set in one direction: unit embeddings of both sides, or a matrix of scores."""
-
-    direction: str
-    queries: FloatArray | None
-    targets: FloatArray | None
-    scores: FloatArray | None
-    relevance: Relevance
-    judged: bool
-    sides: tuple[Side, Side]
-    ids: tuple[Sequence[str], Sequence[str]]
-    banks: Sequence[GivenBank]
-    method: Callable[[str, bool], Method]
-    noun: str = "targets"
-    ties: str = "average"
-    ignore_self: bool = False
-    seed: int = 0
-    notes: tuple[str, ...] = ()
-    bias: Bias | None = None
-    fitted_on: str | None = None
-    media_folder: Path | None = None
-    cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
-    most_targets: int = MOST_TARGETS
-    scaled: bool = True
-    """whether vectors have length one"""
 
 
 def assembled(given: Given) -> Material:
@@ -213,14 +152,3 @@ def _bias(bias: Bias | None, rows: IntArray) -> Bias | None:
     if bias is None or len(rows) == len(bias.values):
         return bias
     return Bias(bias.values[rows], bias.offset, bias.status, bias.iterations, bias.marginal_error, bias.potentials)
-
-
-def no_relevance(queries: int, gallery: int) -> Relevance:
-    """Nothing is known to be right."""
-    return Relevance.from_sets([()] * queries, gallery, allow_empty=True)
-
-
-def unit(rows: FloatArray) -> FloatArray:
-    """The rows at length one, float32."""
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from unhub.core.topk import top_k
-from unhub.explore.assembling import unit
 from unhub.explore.changes import ranks
+from unhub.explore.given import unit
 from unhub.explore.material import SAVED, Vectors
 from unhub.explore.model import Answer, Column, Comparison
 from unhub.explore.names import listed_name

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,36 +14,21 @@ from unhub.core.fingerprint import shared_rows
 from unhub.experiments.captions import read_captions
 from unhub.experiments.media import Media, media_below, media_of
 from unhub.experiments.views import Side
-from unhub.explore.assembling import Given, GivenBank, assembled, no_relevance, unit
-from unhub.explore.experiment_subject import flags
+from unhub.explore.assembling import assembled
+from unhub.explore.beside import Beside, beside_own
+from unhub.explore.commands import correction_command
+from unhub.explore.given import Given, GivenBank, no_relevance, unit
 from unhub.explore.material import SAVED, TEST, Material
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.io import Rows, read_relevance
-from unhub.methods import REGISTRY, Method, method, settings
+from unhub.methods import Method
 from unhub.metrics import Relevance
 
 BANK = "query bank"
 FORWARD = "search"
 KINDS = {"captions": "queries", "target_captions": "targets"}
-
-
-@dataclass(frozen=True)
-class Beside:
-    """What can be given beside a correction: queries to ask, what is right, and how everything is shown."""
-
-    targets: str | None = None
-    queries: str | None = None
-    scores: str | None = None
-    relevant: object = None
-    """as ``unhub.evaluate`` takes it"""
-    relevant_flag: str | None = None
-    target_bank: str | None = None
-    captions: str | None = None
-    target_captions: str | None = None
-    bank_captions: str | None = None
-    media: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,37 +56,18 @@ class CorrectionSubject:
         return self._made[direction]
 
     def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
-        """The evaluation of a method where it is known what is right, otherwise a diagnosis.
-
-        A correction that cannot be fitted again from what is here is measured as it is.
-        """
-        its, beside = self.correction, self.beside
-        asked = ["--queries", beside.queries or f"{self.path}::query_bank"]
-        if beside.scores is not None:
-            asked = ["--scores", beside.scores]
-        gallery = beside.targets or its.source
-        learnt = [] if gallery is None or beside.scores is not None else ["--targets", gallery]
-        if beside.relevant_flag is None:
-            return shlex.join(["unhub", "diagnose", *asked, *learnt, *self._reading()])
-        lacking = bool(method.needs) and beside.target_bank is None
-        lacking |= its.query_bank is None or beside.scores is not None
-        if saved and (lacking or its.query_weight is not None or its.prior_mean != 1.0):
-            here = ["--targets", beside.targets] if beside.targets else []
-            return shlex.join(
-                ["unhub", "report", self.path, *asked, *here, "--relevant", beside.relevant_flag, "--json"]
-            )
-        if bank != TEST and its.query_bank is not None:
-            learnt += ["--query-bank", f"{self.path}::query_bank"]
-        if beside.target_bank is not None:
-            learnt += ["--target-bank", beside.target_bank]
-        words = ["unhub", "evaluate", *asked, *learnt, "--relevant", beside.relevant_flag]
-        words += ["--methods", ",".join(dict.fromkeys(("none", method.name))), *flags(method), *self._reading()]
-        words += ["--allow-overlap"] if self.material(direction).banks[bank].shared else []
-        return shlex.join(words)
-
-    def _reading(self) -> list[str]:
-        reader = self.correction.reader
-        return (["--normalize"] if reader.normalize else []) + (["--metric", "ip"] if reader.metric == "ip" else [])
+        """The evaluation of a method where it is known what is right, otherwise a diagnosis."""
+        its = self.material(direction)
+        return correction_command(
+            self.correction,
+            self.path,
+            self.beside,
+            bank,
+            method,
+            saved=saved,
+            overlap=its.banks[bank].shared > 0,
+            empty=not its.relevance.judged().all(),
+        )
 
     def given(self) -> Given:
         """The whole of it."""
@@ -220,13 +184,3 @@ class CorrectionSubject:
             raise InputError(f"media, {folder}, is no folder; name one with a picture, sound or video per target.")
         found = media_below(folder)
         return [media_of(found, each) for each in ids]
-
-
-def beside_own(own: Method, name: str) -> Method:
-    """A method beside a correction: its own as it is, others at its temperature, or at one that follows the scores."""
-    if name == own.name:
-        return own
-    tau = settings(own).get("tau", settings(own).get("tau1")) or "auto"
-    fields = settings(REGISTRY[name]())
-    wanted: Any = {"tau": tau} if "tau" in fields else {"tau1": tau, "tau2": "auto"} if "tau1" in fields else {}
-    return method(name, wanted)

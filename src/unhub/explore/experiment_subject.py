@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,14 @@ from unhub.experiments.presets import Preset
 from unhub.experiments.run import Run
 from unhub.experiments.sources import bank_files, ids_of, matrix_of, refuse_logits, relevance_of, rows_of
 from unhub.experiments.views import sides_of
-from unhub.explore.assembling import Given, GivenBank, assembled, unit
+from unhub.explore.assembling import assembled
+from unhub.explore.commands import experiment_command
+from unhub.explore.given import Given, GivenBank, unit
 from unhub.explore.material import TEST, Material
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.methods import Method, settings
+from unhub.methods import Method
 
 NOUNS = {"image": "images", "video": "videos", "audio": "recordings"}
 
@@ -61,27 +62,16 @@ class ExperimentSubject:
 
     def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
         """The evaluation of a method and of none, over all of the files."""
-        its, run = self.experiment, Run(self.experiment, self.preset)
-        back = run.ways()[direction] == "reverse"
-        words: list[str] = ["unhub", "evaluate"]
-        for name in ("queries", "targets", "scores", "query_ids", "target_ids"):
-            if name in its.test:
-                words += [f"--{name.replace('_', '-')}", its.test[name]]
-        if its.vectors and "queries" not in its.test:
-            words += ["--queries", its.test["targets"]]
-        words += ["--relevant", _relevant_flag(its)]
-        if bank != TEST:
-            words += [word for name, path in bank_files(its, bank).items() for word in (_flag(name), path)]
-        words += ["--methods", ",".join(dict.fromkeys(("none", method.name)))]
-        words += flags(method)
-        words += ["--direction", "reverse"] if back else []
-        words += ["--ties", its.settings.get("ties", self.preset.ties)]
-        words += ["--ignore-self"] if its.task == "self-retrieval" else []
-        words += ["--metric", its.settings["metric"]] if "metric" in its.settings else []
-        words += ["--normalize"] if its.settings.get("normalize") else []
-        shared = bank != TEST and self.material(direction).banks[bank].shared > 0
-        words += ["--allow-overlap"] if shared else []
-        return shlex.join(words)
+        its = self.material(direction)
+        return experiment_command(
+            self.experiment,
+            self.preset,
+            bank,
+            method,
+            back=Run(self.experiment, self.preset).ways()[direction] == "reverse",
+            overlap=its.banks[bank].shared > 0,
+            empty=not its.relevance.judged().all(),
+        )
 
     def given(self, direction: str) -> Given:
         """The whole of one direction."""
@@ -167,25 +157,3 @@ def refuse_merged(experiment: Experiment) -> None:
         raise InputError(
             f"{experiment.path}: settings.group_targets merges targets, and single ones are shown here; leave it out."
         )
-
-
-def flags(method: Method) -> list[str]:
-    """The hyper-parameters of a method as options."""
-    said = [(name, value) for name, value in settings(method).items() if value is not None]
-    return [
-        word
-        for name, value in said
-        for word in (_flag(name), f"{value:.6g}" if isinstance(value, float) else str(value))
-    ]
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _relevant_flag(experiment: Experiment) -> str:
-    test = experiment.test
-    if "labels" in test:
-        return f"labels:{test['labels']},{test.get('target_labels', test['labels'])}"
-    said = test.get("relevant", "aligned")
-    return "diagonal" if said == "aligned" else said

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from unhub.api.artefact import load
 from unhub.experiments import preset, read_experiment
-from unhub.explore.correction_subject import Beside, CorrectionSubject
+from unhub.explore.beside import Beside
+from unhub.explore.correction_subject import CorrectionSubject
 from unhub.explore.experiment_subject import ExperimentSubject
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from unhub.explore.model import (
     Sweep,
     Verdict,
 )
+from unhub.foundation.plain_data import finite
 
 SCHEMA_VERSION = 1
 
@@ -123,14 +123,4 @@ class Story:
     def to_dict(self) -> dict[str, Any]:
         """The story as JSON can hold it; a number that is not finite is None, a picture its file's name."""
         plain = asdict(self) | {"pictures": {key: path.name for key, path in self.pictures.items()}}
-        return {"schema_version": SCHEMA_VERSION} | {key: _finite(value) for key, value in plain.items()}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return {"schema_version": SCHEMA_VERSION} | {key: finite(value) for key, value in plain.items()}

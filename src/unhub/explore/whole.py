@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.trial import Trial
 from unhub.experiments.views import AFTER, Side
-from unhub.explore.assembling import Given, GivenBank
+from unhub.explore.given import Given, GivenBank
 from unhub.explore.material import TEST
 from unhub.explore.reading import Reading
 from unhub.foundation.errors import InputError, UnhubWarning

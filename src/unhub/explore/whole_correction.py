@@ -15,9 +15,10 @@ from unhub.api.trial import ScoreSide, Terms, Trial, VectorSide
 from unhub.experiments.experiment import SEPARATOR
 from unhub.experiments.run import ONE_BANK, RETRIEVAL, SKEWNESS, TWO_BANKS
 from unhub.experiments.running import hash_of
-from unhub.explore.assembling import Given, GivenBank
+from unhub.explore.beside import beside_own
 from unhub.explore.changes import RANK
-from unhub.explore.correction_subject import BANK, CorrectionSubject, beside_own
+from unhub.explore.correction_subject import BANK, CorrectionSubject
+from unhub.explore.given import Given, GivenBank
 from unhub.explore.material import SAVED, TEST, UNSEEN
 from unhub.explore.names import shown_name
 from unhub.explore.whole import Whole, bank_of, heard, label_of, worth_trying

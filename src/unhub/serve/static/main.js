@@ -85,7 +85,7 @@ async function drawOnce() {
   if (state.panel === "compare")
     drawComparison(compared, view, about.directions.find((each) => each.name === direction).queries);
   if (state.panel === "changes") drawChanges(changed);
-  if (state.panel === "map") drawMap(view, items);
+  if (state.panel === "map") drawMap(view);
   document.body.dataset.drawn = String(turn);
 }
 
@@ -183,7 +183,7 @@ byId("command-button").addEventListener("click", showCommand);
 byId("theme-button").addEventListener("click", () => {
   const order = ["auto", "light", "dark"];
   theme(order[(order.indexOf(localStorage.getItem("theme") ?? "auto") + 1) % 3]);
-  if (view && state.panel === "map") drawMap(view, items);
+  if (view && state.panel === "map") drawMap(view);
 });
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("keydown", (event) => {
