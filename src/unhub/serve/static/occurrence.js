@@ -62,7 +62,7 @@ export function drawOccurrence(root, view) {
       s(
         "text",
         { x: x + wide / 2, y: HIGH - BOTTOM + 15, class: "tick", "text-anchor": "middle" },
-        low === high ? String(low) : `${low}–${high}`,
+        tickOf(low, high, at, wide),
       ),
     );
   });
@@ -106,6 +106,12 @@ export function drawOccurrence(root, view) {
     drawing,
     fields(edges, most, view),
   );
+}
+
+/** What a bar is called: its counts; where there is little room, from where on, and below every other bar alone. */
+function tickOf(low, high, at, wide) {
+  if (low === high || wide >= 52) return low === high ? String(low) : `${low}–${high}`;
+  return wide < 30 && at % 2 ? "" : `${low}+`;
 }
 
 const widthOf = (root) => Math.max(280, root.clientWidth - 34 || 640);
