@@ -128,12 +128,12 @@ def _disagreements(experiment: Experiment, shapes: dict[str, list[int]]) -> list
 
 
 def _parts(experiment: Experiment, shapes: dict[str, list[int]], problems: list[str]) -> list[list[Any]]:
-    """Every part with its shape; of pictures, how many targets have one."""
+    """Every part with its shape; of pictures, sounds and videos, how many targets have one."""
     files = experiment.files()
     rows = [[where, " x ".join(f"{each:,}" for each in shapes.get(where, [])), files[where]] for where in files]
     if "media" in experiment.test and not problems:
         from unhub.experiments.views import sides_of
 
-        found = [each is not None for each in sides_of(experiment)[1].pictures]
+        found = [each is not None for each in sides_of(experiment)[1].media]
         rows.append(["test.media", f"{sum(found):,} of {len(found):,}", experiment.test["media"]])
     return rows
