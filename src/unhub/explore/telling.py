@@ -10,7 +10,7 @@ from unhub.foundation.types import AnyArray, IntArray
 from unhub.metrics import antihub_share, bootstrap_difference, k_occurrence
 
 HEADS = 0.01
-"""the share of targets that is called the most frequent"""
+"""the share of targets that is called the most frequent: of those that the places could be spread over"""
 LEVEL = 0.95
 SEEN = 0.01
 """the share of test queries in a bank from which a gain is no longer one on new queries"""
@@ -28,7 +28,9 @@ def headline(before: IntArray, after: IntArray, k: int, noun: str, name: str | N
     >>> told.sentence
     '1 of 4 images takes 80 % of the first places; after SN 30 %.'
     """
-    heads = max(1, round(HEADS * len(before)))
+    heads = max(
+        1, round(HEADS * min(len(before), int(before.sum())))
+    )  # fewer, where there are fewer places than targets
     shares = [_share(counts, heads) for counts in (before, after)]
     places = "first places" if k == 1 else f"places among the first {k}"
     takes = "takes" if heads == 1 else "take"
