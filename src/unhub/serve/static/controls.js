@@ -32,45 +32,51 @@ const NOTHING = Object.fromEntries(
     undefined,
   ]),
 );
-let drawn = "";
+let drawn = { choices: "", sliders: "" };
 
+/** What is chosen or moved just now stays the same element: only what another choice needs is made anew. */
 export function drawControls(about, view) {
   const direction = about.directions.find((each) => each.name === view.setting.direction);
   const bank = direction.banks.find((each) => each.name === view.setting.bank);
   const method = bank.methods.find((each) => each.label === view.setting.method);
-  const kind = [direction.name, bank.name, method.label].join("|");
-  if (kind === drawn) return refresh(method, view); // a slider that is being moved must stay the same element
-  drawn = kind;
-  replace(
-    byId("controls"),
+  const wanted = {
+    choices: [direction.name, bank.name].join("|"),
+    sliders: [direction.name, bank.name, method.label].join("|"),
+  };
+  if (wanted.choices !== drawn.choices) {
+    replace(
+      byId("controls"),
+      h("div", { class: "parts" }, choices(about, direction, bank, method)),
+      h("div", { class: "parts", id: "sliders" }),
+      h("div", { class: "parts" }, depth(about)),
+    );
+  }
+  if (wanted.sliders !== drawn.sliders)
+    replace(byId("sliders"), temperature(method, view), strength(method, about, view));
+  drawn = wanted;
+  refresh(method, view);
+}
+
+function choices(about, direction, bank, method) {
+  const names = (list) => list.map((each) => [each.name, each.name]);
+  const others = { tau: undefined, strength: undefined };
+  return [
     about.directions.length > 1
-      ? choice(
-          "direction",
-          "Direction",
-          about.directions.map((each) => [each.name, each.name]),
-          direction.name,
-          (name) => choose({ ...NOTHING, direction: name, bank: kept(about, name) }),
+      ? choice("direction", "Direction", names(about.directions), direction.name, (name) =>
+          choose({ ...NOTHING, direction: name, bank: kept(about, name) }),
         )
       : null,
-    choice(
-      "bank",
-      "Bank",
-      direction.banks.map((each) => [each.name, each.name]),
-      bank.name,
-      (name) =>
-        choose({ bank: name, method: still(direction, name, method.label), tau: undefined, strength: undefined }),
+    choice("bank", "Bank", names(direction.banks), bank.name, (name) =>
+      choose({ ...others, bank: name, method: still(direction, name, byId("set-method").value) }),
     ),
     choice(
       "method",
       "Method",
       bank.methods.map((each) => [each.label, each.name]),
       method.label,
-      (label) => choose({ method: label, tau: undefined, strength: undefined }),
+      (label) => choose({ ...others, method: label }),
     ),
-    temperature(method, view),
-    strength(method, about, view),
-    depth(about),
-  );
+  ];
 }
 
 /** Shows the values again, but for the one that is being changed. */
@@ -78,7 +84,11 @@ function refresh(method, view) {
   const usual = method.tau ?? view.tau ?? 0.01;
   const now = pending.tau ?? state.tau ?? view.tau ?? usual;
   const strong = pending.strength ?? state.strength ?? view.setting.strength;
-  const values = { "set-strength": strong, "strength-number": method.has_strength ? strong : "" };
+  const values = {
+    "set-method": method.label,
+    "set-strength": strong,
+    "strength-number": method.has_strength ? strong : "",
+  };
   if (method.has_tau) {
     values["set-tau"] = Math.log(now / usual) / Math.log(RANGE);
     values["tau-number"] = Number(now.toPrecision(3));
