@@ -34,7 +34,6 @@ def assembled(given: Given) -> Material:
     banks = {bank.name: _learnt(bank, given, queries.rows, only, rng) for bank in given.banks}
     said = [each.said for each in (queries, targets) if each.said]
     notes = [f"This is a sample: {', and '.join(said)}."] if said else []
-    both = given.queries is not None and given.targets is not None
     relevance = _relevance(given.relevance, queries.rows, targets.rows)
     return Material(
         direction=given.direction,
@@ -53,7 +52,7 @@ def assembled(given: Given) -> Material:
         ignore_self=given.ignore_self,
         seed=given.seed,
         notes=(*given.notes, *notes),
-        vectors=Vectors(given.queries[queries.rows], given.targets[targets.rows]) if both else None,  # type: ignore[index]
+        vectors=_vectors(given, queries.rows, targets.rows),
         fitted=_bias(given.bias, targets.rows),
         fitted_on=given.fitted_on,
         scaled=given.scaled,
@@ -70,6 +69,12 @@ def _kept(given: Given, rng: np.random.Generator) -> tuple[Sample, Sample]:
     queries = sampled(count, queries_kept(count, shown, given.cells[0]), "queries", rng)
     right = given.relevance.targets[np.isin(given.relevance.query_rows, queries.rows)]
     return queries, targets_kept(right, gallery, given.most_targets, rng)
+
+
+def _vectors(given: Given, queries: IntArray, targets: IntArray) -> Vectors | None:
+    if given.queries is None or given.targets is None:
+        return None
+    return Vectors(given.queries[queries], given.targets[targets])
 
 
 def _test_scores(given: Given, queries: IntArray, targets: IntArray) -> FloatArray:
