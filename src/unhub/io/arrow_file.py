@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,13 @@ def read_arrow(address: Address) -> Contents:
     return _contents(address, stream.schema, len(batches), batches.__getitem__)
 
 
-def _contents(address: Address, schema: Any, count: int, batch: Callable[[int], Any]) -> Contents:
+def _contents(address: Address, schema: Any, count: int, unlocked: Callable[[int], Any]) -> Contents:
+    lock = threading.Lock()  # one reader, which seeks, for all threads; what it gives is a view that they can share
+
+    def batch(chunk: int) -> Any:
+        with lock:
+            return unlocked(chunk)
+
     lengths = tuple(batch(chunk).num_rows for chunk in range(count))
 
     def read(column: str, chunk: int) -> list[Any]:

@@ -13,7 +13,8 @@ from unhub.foundation.types import AnyArray
 class ChunkedRows:
     """Rows behind ``load(chunk)``, which gives (rows of the chunk, dim); the last chunk is kept.
 
-    Blocks are asked for in order, so that one kept chunk decodes each only once in a pass.
+    Blocks are asked for in order, so that one kept chunk decodes each only once in a pass. Threads may share it if
+    they may call ``load`` at once: each goes on with the chunk it has in hand when another one is kept.
     """
 
     def __init__(

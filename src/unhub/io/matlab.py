@@ -10,7 +10,7 @@ import numpy as np
 from unhub.foundation.types import AnyArray
 from unhub.io.address import Address
 from unhub.io.contents import Contents, Part
-from unhub.io.hdf5 import dataset_part, datasets
+from unhub.io.hdf5 import Dataset, dataset_part, datasets
 from unhub.io.matlab_tags import check_tags
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -58,13 +58,12 @@ def _is_hdf5(address: Address) -> bool:
     return any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS)
 
 
-def _hdf5_part(dataset: Any) -> Part:
-    part, kind = dataset_part(dataset), dataset.attrs.get("MATLAB_class")
+def _hdf5_part(dataset: Dataset) -> Part:
+    part, kind = dataset_part(dataset), dataset.matlab_class
     if kind is None or len(part.shape) != 2:
         return part
-    stored = Transposed(dataset)
-    name = kind.decode() if isinstance(kind, bytes) else str(kind)
-    return Part(stored.shape, _CLASSES.get(name, _NOT_READ), lambda: stored)
+    shape = (part.shape[1], part.shape[0])
+    return Part(shape, _CLASSES.get(kind, _NOT_READ), lambda: Transposed(part.load()))
 
 
 def _part(address: Address, key: str, shape: tuple[int, ...], kind: str) -> Part:

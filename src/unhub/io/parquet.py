@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,15 +14,15 @@ from unhub.io.contents import Contents
 
 def read_parquet(address: Address) -> Contents:
     """The columns of the file; vectors are lists of equal length."""
-    parquet = require("pyarrow.parquet", extra="files")
-    file = parquet.ParquetFile(address.path)
+    files = _Files(address)
+    file = files.here()
     groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
 
     def read(column: str, group: int) -> list[Any]:
-        return list(file.read_row_group(group, columns=[column]).column(column).chunks)
+        return list(files.here().read_row_group(group, columns=[column]).column(column).chunks)
 
     def head(column: str) -> Any:
-        return next(file.iter_batches(batch_size=1, columns=[column])).column(column)
+        return next(files.here().iter_batches(batch_size=1, columns=[column])).column(column)
 
     def suspects(column: str, dim: int) -> Iterator[int]:
         """The row groups whose number of values is not rows x dim, as the footer counts them."""
@@ -33,3 +34,19 @@ def read_parquet(address: Address) -> Contents:
 
     lengths = tuple(group.num_rows for group in groups)
     return table_contents(address, StoredTable(file.schema_arrow, lengths, read, head, suspects))
+
+
+class _Files(threading.local):
+    """One open file for each thread: two threads in the same one crash the interpreter."""
+
+    opened: Any = None
+
+    def __init__(self, address: Address) -> None:
+        self._parquet = require("pyarrow.parquet", extra="files")
+        self._address = address
+
+    def here(self) -> Any:
+        """This thread's file."""
+        if self.opened is None:
+            self.opened = self._parquet.ParquetFile(self._address.path)
+        return self.opened

@@ -1,0 +1,142 @@
+"""Reading a file of unknown origin in a child process first, with limits of time and memory.
+
+Some readers are C libraries that crash, loop or fill the memory on a damaged file, and then not even Ctrl-C helps.
+A child does the same reading first: what becomes of it is an answer, or an error that can be told in one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from unhub.foundation import probe_child
+
+BASE_MEMORY = 1 << 30
+"""bytes of address space for Python and the reader's own libraries, before the file"""
+
+SECONDS = 20.0
+"""processor time for a file of no size"""
+
+BYTES_PER_SECOND = 20_000_000
+"""what a slow disk still delivers: larger files get more time"""
+
+WAITING = 5
+"""how many times the processor time a child may take by the clock: disks are slow, machines are busy"""
+
+_KEPT = 256  # files whose answers are remembered
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_NO_PLUGINS = {"HDF5_PLUGIN_PRELOAD": "::"}  # HDF5 loads no filters from the disk
+
+Stamp = tuple[str, int, int, int, int]
+
+
+class ProbeError(ValueError):
+    """The child gave no answer: it crashed, took too long or needed too much memory."""
+
+
+def probe(script: Path, request: Mapping[str, Any], *, size: int, memory: int = 0) -> Any:
+    """What the function ``probe`` of a script gives back, called with the request in a child process.
+
+    script: a Python file that defines ``probe(**request)``; it is run by itself, and its answer must be plain data.
+    size: bytes of the file that is read; time grows with it.
+    memory: bytes that the reading itself may take.
+
+    An exception in the child is a ``ValueError`` with its words here (a MemoryError stays one); a child that gives no
+    answer is a ``ProbeError``. Where the system knows no limits of memory (Windows, macOS), only time is limited.
+    """
+    seconds = SECONDS + size / BYTES_PER_SECOND
+    order = {
+        "script": str(script),
+        "request": dict(request),
+        "memory": BASE_MEMORY + memory,
+        "seconds": seconds,
+        "path": [each for each in sys.path if os.path.isabs(each)],
+    }
+    answer = _answer(_run([*_python(), probe_child.__file__, json.dumps(order)], seconds))
+    if "problem" in answer:
+        raise MemoryError if answer["kind"] == "MemoryError" else ValueError(answer["problem"])
+    return answer["value"]
+
+
+def _python() -> list[str]:
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise ProbeError("it has to be read in a child process first, and there is no Python to start here")
+    return [sys.executable, "-I"]
+
+
+def _run(command: list[str], seconds: float) -> bytes:
+    """What the child wrote; it is ended whenever the waiting ends, by Ctrl-C too."""
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **_ONE_THREAD, **_NO_PLUGINS},
+        start_new_session=True,
+    )
+    try:
+        written, _ = child.communicate(timeout=seconds * WAITING)
+    except subprocess.TimeoutExpired:
+        raise ProbeError(f"reading it did not end within {seconds * WAITING:.0f} s") from None
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
+    if child.returncode:
+        raise ProbeError(_ending(child.returncode, seconds))
+    return written
+
+
+def _ending(code: int, seconds: float) -> str:
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return f"reading it did not end within {seconds:.0f} s of processor time"
+    if code < 0:
+        return f"the reader crashed: {signal.Signals(-code).name}"
+    return f"the reader ended with code {code}"
+
+
+def _answer(written: bytes) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = json.loads(written)
+    except ValueError:
+        raise ProbeError("the reader ended without an answer") from None
+    return answer
+
+
+class Vetted:
+    """Answers about files that this process has looked at, until the file changes; the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[Stamp, str], Any] = OrderedDict()
+        self._lock = Lock()
+
+    def answer(self, path: Path, question: str, ask: Callable[[], Any]) -> Any:
+        """The answer to a question about a file; it is asked only if the file is not the one it was asked of before."""
+        key = (stamp(path), question)
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key]
+        answer = ask()
+        if stamp(path) != key[0]:
+            raise ProbeError("it was changed while it was read")
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > _KEPT:
+                self._answers.popitem(last=False)
+        return answer
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells a file from another one, and from itself after a change."""
+    facts = os.stat(path)
+    return (str(path), facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)

@@ -1,0 +1,114 @@
+"""What a child process finds in an HDF5 file; run by its path with limits, see ``foundation.probing``.
+
+It looks at everything the parent will look at afterwards: groups, types, chunk indexes, and the heap that text is kept
+in, where the HDF5 library can loop for ever. So this file must not import anything of unhub.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF = 1, 2, 3, 4, 5, 6, 32000
+_FILTERS = (_DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF)
+_COMPRESSORS = (_DEFLATE, _SZIP, _LZF)
+_RARE = (_SZIP, _NBIT, _SCALE_OFFSET)  # old code that damage leads out of bounds: all of it is read here first
+_MOST_OBJECTS = 100_000
+_BLOCK = 4096  # texts at once
+
+Listing = list[dict[str, Any]]
+
+
+def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
+    """The datasets of a file; or the texts of one, as a flat list.
+
+    ratio: how many times its size a compressed chunk can grow.
+    limit: bytes that one chunk may become without being tried here first.
+    """
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return _texts(file[text]) if text is not None else _listing(h5py, file, ratio, limit)
+
+
+def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> Listing:
+    found: Listing = []
+    seen = [0]
+
+    def visit(key: str | bytes, item: Any) -> None:
+        seen[0] += 1
+        if seen[0] > _MOST_OBJECTS:
+            raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
+        if isinstance(item, h5py.Dataset):
+            name = key if isinstance(key, str) else key.decode(errors="surrogateescape")  # bytes: a damaged name
+            found.append({"key": name, **_facts(h5py, item, ratio, limit)})
+
+    file.visititems(visit)  # hard links only, each object once
+    return found
+
+
+def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
+    shape, kind = dataset.shape or (), dataset.attrs.get("MATLAB_class")
+    is_text = h5py.check_string_dtype(dataset.dtype) is not None
+    chunks = dataset.chunks or ()
+    filters = _filters(dataset)
+    facts = {
+        "bytes": math.prod(shape) * dataset.dtype.itemsize,
+        "chunk": math.prod(chunks) * dataset.dtype.itemsize if chunks else 0,
+        "stored": dataset.id.get_storage_size(),
+        "compressed": any(code in _COMPRESSORS for code, _ in filters),
+        "text": is_text,
+        "class": kind.decode(errors="replace") if isinstance(kind, bytes) else None if kind is None else str(kind),
+        "problem": _problem(h5py, dataset, filters),
+    }
+    if facts["problem"] is None and chunks and not is_text:
+        _try_chunks(dataset, [code for code, _ in filters], ratio, limit)
+    return facts
+
+
+def _filters(dataset: Any) -> list[tuple[int, str]]:
+    plan = dataset.id.get_create_plist()
+    described = [plan.get_filter(place) for place in range(plan.get_nfilters())]
+    return [(int(each[0]), each[3].decode(errors="replace")) for each in described]
+
+
+def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]]) -> str | None:
+    plan = dataset.id.get_create_plist()
+    if plan.get_layout() == h5py.h5d.VIRTUAL:
+        return "is put together from other files (a virtual dataset)"
+    if plan.get_external_count():
+        return "keeps its numbers in other files (external storage)"
+    for code, name in filters:
+        if code not in _FILTERS:
+            return f"is packed by a filter that is not read ({name or 'no name'}, number {code})"
+    if sum(code in _COMPRESSORS for code, _ in filters) > 1:
+        return "is compressed more than once"
+    return None
+
+
+def _try_chunks(dataset: Any, filters: list[int], ratio: int, limit: int) -> None:
+    """Walks the whole index of chunks, and reads the chunks that could become too large for the parent."""
+    is_rare, suspects = any(code in _RARE for code in filters), []
+
+    def visit(chunk: Any) -> None:
+        if is_rare or (filters and chunk.size * ratio > limit):
+            suspects.append(chunk.chunk_offset)
+
+    dataset.id.chunk_iter(visit)
+    for start in suspects:
+        dataset[tuple(slice(low, low + length) for low, length in zip(start, dataset.chunks, strict=True))]
+
+
+def _texts(dataset: Any) -> list[str]:
+    """Every text; they cannot be longer together than the file, unless one is used over and over to fill memory."""
+    most = dataset.file.id.get_filesize() + math.prod(dataset.shape) * dataset.dtype.itemsize
+    view, found, total = dataset.asstr(), [], 0
+    if not dataset.shape:
+        return [view[()]]
+    for start in range(0, dataset.shape[0], _BLOCK):
+        some = view[start : start + _BLOCK].ravel().tolist()
+        total += sum(map(len, some))
+        if total > most:
+            raise ValueError("its texts are longer than the whole file")
+        found += some
+    return found
