@@ -16,6 +16,7 @@ import numpy as np
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
+from unhub.foundation.probing import Vetted, probe
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.address import Address
 from unhub.stores.faiss.index import (
@@ -37,6 +38,11 @@ from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
 
 SUFFIX = ".faiss"
+
+_PROBE = Path(__file__).with_name("index_probe.py")
+_SIZES_IN_MEMORY = 4  # an index in memory is as large as its file, with a table of its ids beside it
+_REASON = 160  # characters of faiss's own words that still help
+_vetted = Vetted()
 
 
 def open_collection(address: Address) -> FaissIndex:
@@ -168,6 +174,7 @@ class FaissIndex:
             made = self._made()
             with replace_file(self.path) as temporary:
                 faiss.write_index(made, str(temporary))
+            _vetted.answer(self.path, "index", lambda: True)  # our own work needs no child
             self._spool.drop()
         self._gone.clear()
         self._turned = False
@@ -229,12 +236,28 @@ class FaissIndex:
             return loaded[1], loaded[2]
         faiss = require("faiss", extra="faiss")
         with self._lock, guarded(self.address, "cannot be read as a faiss index"):
+            self._vet(stat.st_size)
             index = faiss.read_index(str(self.path))
             ids = all_ids(index)
             self._refuse_repeats(ids)
             make_reconstructible(index, ids)
             self._loaded = (stamp, index, ids)
         return index, ids
+
+    def _vet(self, size: int) -> None:
+        """Has a child process read the file first: faiss can loop or crash on a damaged one."""
+
+        def ask() -> Any:
+            return probe(_PROBE, {"path": str(self.path.absolute())}, size=size, memory=_SIZES_IN_MEMORY * size)
+
+        try:
+            _vetted.answer(self.path, "index", ask)
+        except (ValueError, MemoryError) as error:
+            reason = " ".join(str(error).split())[:_REASON] or "it needs far more memory than its size"
+            raise StoreError(
+                f"{self.url} cannot be read as a faiss index: it is cut short or damaged ({size:,} bytes); write or "
+                f"copy it again (reason: {reason})."
+            ) from error
 
     def _refuse_repeats(self, ids: IntArray) -> None:
         unique, counts = np.unique(ids, return_counts=True)

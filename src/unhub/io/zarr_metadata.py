@@ -1,0 +1,205 @@
+"""What the metadata of a zarr array say, read before zarr sees them: only codecs that cannot run code are let through.
+
+numcodecs looks a codec up by the name in the file, and one of them, ``pickle``, runs what the file says.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+V2, V3, GROUP = ".zarray", "zarr.json", ".zgroup"
+
+_LONGEST = 4 << 20  # bytes of metadata; a description of an array takes a thousand
+_COMPRESSORS = {"blosc", "zlib", "gzip", "zstd", "lz4", "bz2", "lzma"}
+_NUMBERS = {"shuffle", "delta", "fixedscaleoffset", "quantize", "astype", "bitround"}  # arithmetic on plain numbers
+_CHECKSUMS = {"crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3"}
+_SHARDS = "sharding_indexed"
+_LAYOUT = {"bytes", "endian", "transpose", _SHARDS}  # of version 3 only
+_TEXT = "vlen-utf8"
+KNOWN = _COMPRESSORS | _NUMBERS | _CHECKSUMS | _LAYOUT | {_TEXT}
+
+_PLAIN = re.compile(r"[<>|]?[biufcUSMm]\d{1,9}(\[[a-zA-Z0-9]{1,8}\])?")
+_NAMED = re.compile(r"bool|(int|uint)(8|16|32|64)|float(16|32|64)|complex(64|128)")
+_SIZED_TEXT = {"fixed_length_utf32": "U", "null_terminated_bytes": "S"}
+
+
+@dataclass(frozen=True)
+class Shards:
+    """How files of several chunks are laid out: the chunks' shape, and the index of offsets and lengths."""
+
+    chunks: tuple[int, ...]
+    at_end: bool
+    checked: bool
+    """whether four bytes of a checksum follow the index"""
+
+
+@dataclass(frozen=True)
+class Described:
+    """One array as its metadata describe it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    chunks: tuple[int, ...]
+    codecs: tuple[str, ...]
+    shards: Shards | None = None
+
+    @property
+    def bytes(self) -> int:
+        """The whole array in memory."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def chunk_bytes(self) -> int:
+        """One chunk in memory, decoded; chunks at the edge are stored whole."""
+        return math.prod(self.chunks) * self.dtype.itemsize
+
+    @property
+    def compressors(self) -> tuple[str, ...]:
+        """The codecs that make less of the bytes."""
+        return tuple(codec for codec in self.codecs if codec in _COMPRESSORS)
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The metadata in a file; it is a ``ValueError`` if they are too long, no object, or name a thing twice."""
+    with open(file, "rb") as opened:
+        text = opened.read(_LONGEST + 1)
+    if len(text) > _LONGEST:
+        raise ValueError(f"{file.name} is longer than {_LONGEST:,} bytes")
+    found = json.loads(text, object_pairs_hook=_once)
+    if not isinstance(found, dict):
+        raise ValueError(f"{file.name} holds no description")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a description names something twice")
+    return found
+
+
+def describe(file: Path) -> Described:
+    """The array that a file of metadata describes; it is a ``ValueError`` if they are damaged."""
+    metadata = read_json(file)
+    return _version_2(metadata) if file.name == V2 else _version_3(metadata)
+
+
+def refusal(array: Described) -> str | None:
+    """Why an array is not read, to follow "has an array that ...", and what to do; None if it is read."""
+    unknown = sorted(set(array.codecs) - KNOWN)
+    if unknown:
+        return (
+            f"is written with the codec {unknown[0][:40]!r}, which is never read, since a codec can run code; write it "
+            f"again with one of these: {', '.join(sorted(KNOWN))}."
+        )
+    if len(array.compressors) > 1:
+        return "is compressed more than once, which only serves to fill the memory; write it again with one codec."
+    if array.dtype.kind == "V" or (array.dtype == object) != (_TEXT in array.codecs):
+        return f"holds Python objects or records; write numbers, or text with the codec {_TEXT}."
+    return None
+
+
+def _version_2(metadata: dict[str, Any]) -> Described:
+    if metadata.get("dimension_separator", ".") not in (".", "/"):
+        raise ValueError("the names of its chunks are not plain")
+    codecs = [*(metadata.get("filters") or ()), metadata.get("compressor")]
+    dtype = metadata.get("dtype")
+    if dtype != "|O":
+        dtype = _dtype(dtype, _PLAIN)
+    shape, chunks = _lengths(metadata.get("shape")), _lengths(metadata.get("chunks"))
+    return _described(shape, np.dtype(dtype), chunks, [_v2_codec(each) for each in codecs if each is not None])
+
+
+def _v2_codec(codec: Any) -> str:
+    if not isinstance(codec, dict) or not isinstance(codec.get("id"), str):
+        raise ValueError("a codec has no name")
+    for field in ("dtype", "astype", "encode_dtype", "decode_dtype"):
+        if codec.get(field) is not None and _dtype(codec[field], _PLAIN).kind == "V":
+            raise ValueError(f"the codec {codec['id'][:40]!r} does not turn numbers into numbers")
+    return str(codec["id"])
+
+
+def _version_3(metadata: dict[str, Any]) -> Described:
+    grid, keys = metadata.get("chunk_grid"), metadata.get("chunk_key_encoding")
+    if not isinstance(grid, dict) or grid.get("name") != "regular":
+        raise ValueError("its chunks are not of one shape")
+    separator = (keys.get("configuration") or {}).get("separator", "/") if isinstance(keys, dict) else None
+    if separator not in (".", "/") or keys is None or keys.get("name") not in ("default", "v2"):
+        raise ValueError("the names of its chunks are not plain")
+    if metadata.get("storage_transformers"):
+        raise ValueError("it has storage transformers")
+    shape, chunks = _lengths(metadata.get("shape")), _lengths(grid.get("configuration", {}).get("chunk_shape"))
+    codecs = metadata.get("codecs")
+    names = list(_v3_codecs(codecs))
+    return _described(shape, _v3_dtype(metadata.get("data_type")), chunks, names, _shards(codecs))
+
+
+def _shards(codecs: Any) -> Shards | None:
+    settings = [codec["configuration"] for codec in codecs if isinstance(codec, dict) and codec.get("name") == _SHARDS]
+    if not settings:
+        return None
+    index = list(_v3_codecs(settings[0].get("index_codecs", [])))
+    place = settings[0].get("index_location", "end")
+    if place not in ("start", "end") or index not in (["bytes"], ["bytes", "crc32c"]):
+        raise ValueError("the index of its shards is not plain")
+    return Shards(_lengths(settings[0].get("chunk_shape")), place == "end", "crc32c" in index)
+
+
+def _v3_codecs(codecs: Any, depth: int = 0) -> Iterator[str]:
+    if not isinstance(codecs, list) or depth > 2:
+        raise ValueError("its codecs are not a list")
+    for codec in codecs:
+        name = codec if isinstance(codec, str) else codec.get("name") if isinstance(codec, dict) else None
+        if not isinstance(name, str):
+            raise ValueError("a codec has no name")
+        settings = (codec.get("configuration") or {}) if isinstance(codec, dict) else {}
+        _v2_codec({"id": name, **{key: settings.get(key) for key in ("dtype", "astype")}})
+        yield name.removeprefix("numcodecs.")
+        if name == _SHARDS:
+            yield from _v3_codecs(settings.get("codecs"), depth + 1)
+            yield from _v3_codecs(settings.get("index_codecs", []), depth + 1)
+
+
+def _v3_dtype(kind: Any) -> np.dtype[Any]:
+    if kind == "string":
+        return np.dtype("O")
+    if isinstance(kind, dict):
+        letter, length = _SIZED_TEXT.get(str(kind.get("name"))), kind.get("configuration", {}).get("length_bytes")
+        if letter is None or not isinstance(length, int) or not 0 < length < 1 << 20:
+            return np.dtype("V")
+        return np.dtype(f"{letter}{length // 4 if letter == 'U' else length}")
+    return _dtype(kind, _NAMED)
+
+
+def _dtype(kind: Any, known: re.Pattern[str]) -> np.dtype[Any]:
+    if not isinstance(kind, str) or not (known.fullmatch(kind) or _NAMED.fullmatch(kind)):
+        return np.dtype("V")
+    return np.dtype(kind)
+
+
+def _lengths(found: Any) -> tuple[int, ...]:
+    if not isinstance(found, list) or any(type(each) is not int or not 0 <= each < 1 << 62 for each in found):
+        raise ValueError("its shape is not a list of whole numbers")
+    return tuple(found)
+
+
+def _described(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    chunks: tuple[int, ...],
+    codecs: list[str],
+    shards: Shards | None = None,
+) -> Described:
+    if len(shape) != len(chunks) or 0 in chunks:
+        raise ValueError("the shape of its chunks does not fit its own")
+    if shards is not None and (len(shards.chunks) != len(chunks) or 0 in shards.chunks or codecs.count(_SHARDS) > 1):
+        raise ValueError("the shape of its shards does not fit its own")
+    return Described(shape, dtype, chunks, tuple(codecs), shards)
