@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unhub.foundation import probing
 from unhub.foundation.errors import InputError
 from unhub.io import open_rows, read_ids, read_relevance
 
 CUTS = 25
 FLIPS = 40
+IN_A_CHILD = {"hdf5", "hdf5 group", "matlab hdf5"}  # each try starts a process, so there are fewer
 HEADER = 512
 ENDINGS = ["npy", "npz", "safetensors", "pt", "parquet", "arrow", "h5", "mat"]
 NEEDED = {"pt": "torch", "parquet": "pyarrow", "arrow": "pyarrow", "h5": "h5py"}
@@ -41,7 +43,8 @@ def test_cut_files_are_refused(stored):
     """A cut zarr array may miss nothing but a chunk's checksum or its fill values, so it may also be read."""
     for part in files_of(stored.path):
         whole = part.read_bytes()
-        lengths = sorted({0, 1, 7, 8, 100, len(whole) - 1, *np.linspace(0, len(whole) - 1, CUTS, dtype=int).tolist()})
+        cuts = CUTS // 5 if stored.kind in IN_A_CHILD else CUTS
+        lengths = sorted({0, 1, 7, 8, 100, len(whole) - 1, *np.linspace(0, len(whole) - 1, cuts, dtype=int).tolist()})
         for length in lengths:
             if length < len(whole):
                 part.write_bytes(whole[:length])
@@ -51,18 +54,16 @@ def test_cut_files_are_refused(stored):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_flipped_bytes(stored, seed):
-    """At the beginning and the end, where headers and footers are.
-
-    Except for the heap of text at the end of an HDF5 file: the HDF5 library itself can loop forever in a damaged one.
-    """
+def test_flipped_bytes(stored, seed, monkeypatch):
+    """At the beginning and the end, where headers and footers are."""
+    monkeypatch.setattr(probing, "SECONDS", 2.0)  # the HDF5 library can loop for ever in a damaged heap of text
     flip = random.Random(seed)
     for part in files_of(stored.path):
         whole = part.read_bytes()
-        for _ in range(FLIPS):
+        for _ in range(FLIPS // 5 if stored.kind in IN_A_CHILD else FLIPS):
             data = bytearray(whole)
             places = [flip.randrange(min(HEADER, len(data))), len(data) - 1 - flip.randrange(min(HEADER, len(data)))]
-            for place in places[:1] if stored.kind == "hdf5" else flip.choice([places[:1], places[1:], places]):
+            for place in flip.choice([places[:1], places[1:], places]):
                 data[place] = flip.choice([0, 255, data[place] ^ (1 << flip.randrange(8)), flip.randrange(256)])
             part.write_bytes(data)
             outcome(stored.path)
@@ -74,7 +75,7 @@ def test_flipped_bytes(stored, seed):
 def test_noise(tmp_path, ending):
     pytest.importorskip(NEEDED.get(ending, "numpy"))
     path = tmp_path / f"x.{ending}"
-    for seed in range(10):
+    for seed in range(5):
         path.write_bytes(np.random.default_rng(seed).bytes(10 ** (seed % 5)))
         assert outcome(path) == "refused"
 

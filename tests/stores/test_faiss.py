@@ -6,8 +6,10 @@ import pytest
 
 import unhub
 from stores.problem import Problem, best, identical, overlap
+from unhub.foundation import probing
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store
+from unhub.stores.faiss import collection
 from unhub.stores.faiss.index import spec_of
 
 
@@ -152,3 +154,41 @@ def test_a_metric_that_no_bias_can_be_added_to_is_refused(problem, tmp_path):
     faiss.write_index(index, str(tmp_path / "l1.faiss"))
     with pytest.raises(InputError, match="neither by inner product nor by L2"):
         open_store(f"faiss://{tmp_path}/l1.faiss").describe()
+
+
+def test_a_damaged_file_that_asks_for_gigabytes(tmp_path):
+    """One number in a kilobyte: faiss makes room for four thousand million lists, and does not hear Ctrl-C meanwhile."""
+    path = tmp_path / "lists.faiss"
+    vectors = np.random.default_rng(0).standard_normal((100, 4)).astype(np.float32)
+    index = faiss.index_factory(4, "IVF2,Flat", faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+    faiss.write_index(index, str(path))
+    data = bytearray(path.read_bytes())
+    place = data.index(b"ilar") + 4
+    data[place : place + 8] = (1 << 32).to_bytes(8, "little")
+    path.write_bytes(data)
+    with pytest.raises(StoreError) as caught:
+        open_store(f"faiss://{path}").describe()
+    assert str(caught.value).startswith(
+        f"faiss://{path} cannot be read as a faiss index: it is cut short or damaged ({len(data):,} bytes); write or "
+        "copy it again (reason: "
+    )
+
+
+def test_a_file_that_crashes_or_never_ends(tmp_path, monkeypatch):
+    path = tmp_path / "flat.faiss"
+    index = faiss.IndexFlatIP(4)
+    index.add(np.eye(4, dtype=np.float32))
+    faiss.write_index(index, str(path))
+    for body, reason in {
+        "import os, signal; os.kill(os.getpid(), signal.SIGABRT)": "the reader crashed: SIGABRT",
+        "while True: pass": "reading it did not end within 1 s of processor time",
+    }.items():
+        (tmp_path / "probe.py").write_text(f"def probe(path):\n    {body}\n")
+        monkeypatch.setattr(collection, "_PROBE", tmp_path / "probe.py")
+        monkeypatch.setattr(probing, "SECONDS", 1.0)
+        with pytest.raises(StoreError, match=reason):
+            open_store(f"faiss://{path}").describe()
+    monkeypatch.undo()
+    assert open_store(f"faiss://{path}").describe().count == 4
