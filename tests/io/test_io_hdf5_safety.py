@@ -37,8 +37,8 @@ def looping(store):
 def test_a_file_in_which_hdf5_loops(looping, sentence, monkeypatch):
     monkeypatch.setattr(probing, "SECONDS", 2.0)
     assert sentence(open_rows, looping, name="targets") == (
-        f"targets: x.h5 cannot be read as HDF5: it is cut short or damaged ({looping.stat().st_size:,} bytes); write or "
-        "copy it again (reason: reading it did not end within 2 s of processor time)."
+        f"targets: x.h5 cannot be read as HDF5: it is cut short or damaged ({looping.stat().st_size:,} bytes); write "
+        "or copy it again (reason: reading it did not end within 2 s of processor time)."
     )
 
 
@@ -89,7 +89,8 @@ def test_a_few_bytes_do_not_promise_gigabytes(tmp_path, sentence):
         file.create_dataset("v", shape=(10**6, 10**6), dtype="f4", chunks=(1000, 1000), compression="gzip")
     assert (tmp_path / "x.h5").stat().st_size < 1500
     assert sentence(open_rows, tmp_path / "x.h5", name="targets") == (
-        "targets: x.h5 promises 4.0 TB for ::v but holds 0 bytes: it was never filled, or it is damaged; write it again."
+        "targets: x.h5 promises 4.0 TB for ::v but holds 0 bytes: it was never filled, or it is damaged; write it "
+        "again."
     )
 
 

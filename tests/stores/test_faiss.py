@@ -157,7 +157,7 @@ def test_a_metric_that_no_bias_can_be_added_to_is_refused(problem, tmp_path):
 
 
 def test_a_damaged_file_that_asks_for_gigabytes(tmp_path):
-    """One number in a kilobyte: faiss makes room for four thousand million lists, and does not hear Ctrl-C meanwhile."""
+    """One number in a kilobyte: faiss makes room for four thousand million lists, and Ctrl-C is not heard."""
     path = tmp_path / "lists.faiss"
     vectors = np.random.default_rng(0).standard_normal((100, 4)).astype(np.float32)
     index = faiss.index_factory(4, "IVF2,Flat", faiss.METRIC_INNER_PRODUCT)
