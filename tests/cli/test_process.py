@@ -155,6 +155,8 @@ def test_a_bug_is_one_sentence_and_a_traceback_only_on_request(run: Run, monkeyp
         (OSError(28, "No space left on device", "y"), "y: the disk is full"),
         (IsADirectoryError(21, "Is a directory", "z"), "z: it is a folder"),
         (MemoryError(), "does not fit in memory"),
+        (OSError(5, "Input/output error", "w"), "w: the disk reports an error"),
+        (RuntimeError("can't start new thread"), "allows no more threads; set OMP_NUM_THREADS=1"),
     ],
 )
 def test_errors_of_the_machine_are_sentences(

@@ -92,7 +92,7 @@ def test_what_another_thread_or_this_one_writes_stays(tmp_path: Path) -> None:
 def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     """Names that are nearly ours, the temporaries of 0.1.0 (nobody can tell who holds them), links, and the rest."""
     own = killed(WRITE_A_FILE, tmp_path / "x.npy").name
-    others = [own.removeprefix("."), f"{own}~", own.replace("unhub-", "unhub"), ".x-0123abcd.npy", ".x.tmp", ".env"]
+    others = [own.removeprefix("."), f"{own}~", own.replace("-tmp", ""), ".x-0123abcd.npy", ".x.tmp", ".env"]
     for name in others:
         (tmp_path / name).write_text("precious")
     (tmp_path / "precious.txt").write_text("precious")
@@ -104,7 +104,7 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
 
 
 def test_a_temporary_of_another_machine_stays_for_a_day(tmp_path: Path) -> None:
-    left = tmp_path / f".x.unhub-{'0' * 8}-{'1' * 12}.npy"
+    left = tmp_path / f".x.unhub-tmp-{'0' * 8}-{'1' * 12}.npy"
     left.write_text("somebody else's, perhaps")
     temporary.sweep(tmp_path)
     assert left.exists()

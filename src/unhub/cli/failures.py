@@ -46,6 +46,10 @@ def failure(error: BaseException, place: str | None = None) -> Failure:
         return Failure(BAD_INPUT, "the other end closed the connection; try again.")
     if isinstance(error, OSError):
         return Failure(BAD_INPUT, _file_sentence(error, place))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return Failure(BAD_INPUT, "a limit of this machine allows no more threads; set OMP_NUM_THREADS=1, or raise it.")
+    if isinstance(error, SystemExit):
+        return Failure(error.code if isinstance(error.code, int) else OK if error.code is None else BUG)
     if hasattr(error, "format_message"):
         return Failure(BAD_INPUT, _usage_sentence(error))
     if hasattr(error, "exit_code"):

@@ -23,7 +23,7 @@ try:
 except ImportError:  # Windows: nothing can be told of the owner, so that nothing is ever removed
     fcntl = None  # type: ignore[assignment]
 
-OURS = re.compile(r"\..*\.unhub-(?P<machine>[0-9a-f]{8})-[0-9a-f]{12}(\.\w*)?", re.DOTALL)
+OURS = re.compile(r"\..*\.unhub-tmp-(?P<machine>[0-9a-f]{8})-[0-9a-f]{12}(\.\w*)?", re.DOTALL)
 """the name of a temporary: a dot, a part of the name to be, our mark, the machine, chance, the ending"""
 
 LONGEST_STEM = 32
@@ -95,7 +95,7 @@ def _held(parent: Path, stem: str, ending: str, mode: int, *, folder: bool = Fal
     """Makes a file or a folder of a new name, and holds its lock."""
     lock: int | None = None
     while lock is None:
-        path = parent / f".{stem[:LONGEST_STEM]}.unhub-{_machine()}-{secrets.token_hex(6)}{ending}"
+        path = parent / f".{stem[:LONGEST_STEM]}.unhub-tmp-{_machine()}-{secrets.token_hex(6)}{ending}"
         if folder:
             path.mkdir(mode)
         else:
