@@ -1,6 +1,11 @@
 """A fit that was interrupted goes on where it was, to the last bit."""
 
+import errno
+import os
 import re
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -312,3 +317,120 @@ def test_a_file_that_is_to_be_kept(problem, file):
 def test_there_is_nothing_to_keep_without_a_file(problem):
     with pytest.raises(unhub.InputError, match="keep_checkpoint needs checkpoint"):
         unhub.fit("sn", **problem, keep_checkpoint=True)
+
+
+WITHOUT_IT = "the checkpoint could not be written, and the fit goes on without it: "
+
+
+def fits_without_a_file(problem, file, reason, **how):
+    """The fit ends as it would without a checkpoint, says why there is none, and leaves nothing behind."""
+    sentence = f"{WITHOUT_IT}cannot write {file}: {reason}"
+    with pytest.warns(unhub.UnhubWarning) as told:
+        found = unhub.fit("sn", **problem, checkpoint=file, **how)
+    assert [str(each.message) for each in told if "checkpoint" in str(each.message)] == [sentence]
+    assert found.warnings[-1] == sentence
+    same(found, unhub.fit("sn", **problem))
+    assert not file.exists()
+
+
+def test_a_folder_that_is_removed_during_the_fit(problem, tmp_path):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    fits_without_a_file(
+        problem,
+        folder / "half.done",
+        f"there is no folder {folder}; make it first.",
+        progress=lambda *told: shutil.rmtree(folder) if folder.exists() and "round 2" in told[0] else None,
+    )
+
+
+def test_a_folder_in_its_place(problem, file):
+    def progress(work, done, total):
+        if "round 3" in work and file.is_file():
+            file.unlink()
+            file.mkdir()
+
+    with pytest.warns(unhub.UnhubWarning, match=r"goes on without it: .*half.done: it is a folder"):
+        found = unhub.fit("sn", **problem, checkpoint=file, progress=progress)
+    same(found, unhub.fit("sn", **problem))
+    assert "of no use any more but could not be removed" in found.warnings[-1]
+
+
+def test_an_interrupted_fit_without_a_disk_is_still_an_interrupted_fit(problem, tmp_path):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+
+    def progress(work, done, total):
+        if "round 3" in work:
+            shutil.rmtree(folder)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unhub.fit("sn", **problem, checkpoint=folder / "half.done", progress=progress)
+
+
+def test_a_round_that_could_be_written_later_is(problem, file):
+    """The disk is full for a while: what is kept in the end is the last round."""
+    folder = file.parent
+
+    def progress(work, done, total):
+        if "round 2" in work and folder.exists():
+            folder.rename(folder.with_name("away"))
+        if "round 6" in work and not folder.exists():
+            folder.with_name("away").rename(folder)
+        if "round 8" in work:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        unhub.fit("sn", **problem, checkpoint=file, progress=progress)
+    assert int(checkpoint._contents(file)[1]["rounds"][0]) == 7
+    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+import unhub
+from unhub.api import checkpoint
+checkpoint.EVERY = 0.0
+vectors = np.load(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", checkpoint=sys.argv[2])
+assert found.warnings[-1].endswith(
+    f"cannot write {sys.argv[2]}: the file is larger than this process may write; free or choose another place."
+), found.warnings
+"""
+
+
+def test_a_limit_on_the_size_of_files(problem, file, tmp_path):
+    np.save(tmp_path / "vectors.npy", problem["targets"])
+    command = [sys.executable, "-W", "ignore", "-c", LIMITED, str(tmp_path / "vectors.npy"), str(file)]
+    subprocess.run(command, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["vectors.npy"]
+
+
+@pytest.fixture
+def full_disk(tmp_path, monkeypatch):
+    """A small disk with no room left; only the administrator may mount one, others have one that says so at its end."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", place], capture_output=True).returncode:
+
+        def fsync(file):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        yield place
+        return
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            (place / "filler").write_bytes(b"0" * 20_000)
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_a_full_disk(problem, full_disk):
+    before = os.listdir(full_disk)
+    fits_without_a_file(problem, full_disk / "half.done", "the disk is full; free or choose another place.")
+    assert os.listdir(full_disk) == before

@@ -114,17 +114,6 @@ def test_a_pipe_that_closes_early_is_no_error(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"query\trank\tid\tscore\n", b"")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_behind_stdout_is_a_sentence(folder: Path) -> None:
-    words = [*script(), "diagnose", "--scores", "scores.npy"]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(words, cwd=folder, env=environment(), stdout=full, stderr=subprocess.PIPE, timeout=60)
-    assert done.returncode == 2
-    assert done.stderr.startswith(b"unhub: ")
-    assert b"disk is full" in done.stderr
-    assert done.stderr.count(b"\n") == 1
-
-
 def test_text_that_the_encoding_lacks_is_escaped(folder: Path, shell: Run) -> None:
     (folder / "odd.txt").write_text("".join(f"größe-{row}\n" for row in range(40)), encoding="utf-8")
     words = split("diagnose --scores scores.npy --target-ids odd.txt")
@@ -166,6 +155,8 @@ def test_a_bug_is_one_sentence_and_a_traceback_only_on_request(run: Run, monkeyp
         (OSError(28, "No space left on device", "y"), "y: the disk is full"),
         (IsADirectoryError(21, "Is a directory", "z"), "z: it is a folder"),
         (MemoryError(), "does not fit in memory"),
+        (OSError(5, "Input/output error", "w"), "w: the disk reports an error"),
+        (RuntimeError("can't start new thread"), "allows no more threads; set OMP_NUM_THREADS=1"),
     ],
 )
 def test_errors_of_the_machine_are_sentences(

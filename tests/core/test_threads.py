@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -189,3 +190,22 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     ran = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+WITHOUT_THREADS = """
+import resource
+from unhub.core import threads
+threads.available = lambda: 4
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 2**20,) * 2)  # not enough for the stack of a thread
+done = []
+for _ in range(2):
+    threads.share(12, lambda part, start, stop: done.append((start, stop)), parts=6)
+assert sorted(done) == sorted([(n, n + 2) for n in range(0, 12, 2)] * 2), done
+"""
+
+
+def test_a_limit_that_allows_no_thread_is_no_hindrance():
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("how large a process is can be seen on Linux only")
+    subprocess.run([sys.executable, "-c", WITHOUT_THREADS], check=True)

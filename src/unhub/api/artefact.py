@@ -18,7 +18,7 @@ from unhub.core.blocks import memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.version import VERSION
-from unhub.io import Rows, replace_file
+from unhub.io import Rows, replace_file, write_safetensors
 from unhub.methods import additive, method
 from unhub.stores import is_address
 from unhub.stores.record import Export
@@ -28,16 +28,17 @@ _KEY, _SEAL = "unhub", "unhub_sha256"
 
 
 def save(correction: Correction, path: str | os.PathLike[str]) -> None:
-    """Writes the correction: bias, ids, potentials, bank and fingerprints; a file there before is replaced whole."""
-    from safetensors.numpy import save
+    """Writes the correction: bias, ids, potentials, bank and fingerprints; a file there before is replaced whole.
 
+    The same correction makes the same bytes, whichever process writes it.
+    """
     tensors = _tensors(correction)
     metadata = _metadata(correction)
     metadata["checksums"] = {name: _checksum(tensor) for name, tensor in tensors.items()}
     text = json.dumps(metadata)
     noted = {_KEY: text, _SEAL: hashlib.sha256(text.encode()).hexdigest()}
     with replace_file(path) as temporary:
-        temporary.write_bytes(save(tensors, metadata=noted))
+        write_safetensors(temporary, tensors, noted)
 
 
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:

@@ -18,9 +18,10 @@ import numpy as np
 from unhub.api.problem import Problem
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
+from unhub.foundation.atomic import REASONS
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import FloatArray
-from unhub.io import replace_file
+from unhub.io import replace_file, write_safetensors
 from unhub.methods import Method, settings
 
 EVERY = 1.0
@@ -42,6 +43,8 @@ class Rounds:
     resume: bool = False
     keep: bool = False
     identity: str = ""
+    notes: tuple[str, ...] = ()
+    """what went wrong beside the fit"""
     _read: int = 0
     _finished: int = 0
     _state: Callable[[], dict[str, FloatArray]] | None = field(default=None, repr=False)
@@ -95,16 +98,19 @@ class Rounds:
             self.write()
 
     def write(self) -> None:
-        """Writes the last finished round, complete or not at all."""
+        """Writes the last finished round, complete or not at all; a disk that does not take it does not end the fit."""
         if self.path is None or self._state is None:
             return
-        from safetensors.numpy import save_file
-
         parts = self._state() | {"rounds": np.array([self._finished], dtype=np.int64)}
         whole = {name: np.ascontiguousarray(part) for name, part in parts.items()}
-        with replace_file(self.path) as file:
-            save_file(whole, file, metadata={"identity": self.identity, "checksum": _checksum(whole)})
-        self._written, self._state = time.monotonic(), None
+        self._written = time.monotonic()
+        try:
+            with replace_file(self.path) as file:
+                write_safetensors(file, whole, {"identity": self.identity, "checksum": _checksum(whole)})
+        except (InputError, OSError) as error:
+            self._go_on(f"the checkpoint could not be written, and the fit goes on without it: {_told(error)}")
+        else:
+            self._state = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -117,12 +123,24 @@ class Rounds:
         if self.keep:
             self._write_what_lasted()
         elif self.path is not None:
-            self.path.unlink(missing_ok=True)
+            self._remove(self.path)
 
     def _write_what_lasted(self) -> None:
         """Writes the last finished round of a fit that is worth a file."""
-        if time.monotonic() - self._written >= EVERY or (self.path is not None and self.path.exists()):
+        if time.monotonic() - self._written >= EVERY or (self.path is not None and os.path.exists(self.path)):
             self.write()
+
+    def _remove(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self._go_on(f"the checkpoint {path} is of no use any more but could not be removed: {_told(error)}")
+
+    def _go_on(self, sentence: str) -> None:
+        """Says once what went wrong beside the fit, and notes it for the result."""
+        if sentence not in self.notes:
+            self.notes += (sentence,)
+            _note(sentence)
 
 
 def identity(method: Method, problem: Problem, *how: Any) -> str:
@@ -164,7 +182,9 @@ def _contents(path: Path) -> tuple[str, dict[str, FloatArray]]:
         with safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
-    except (OSError, SafetensorError):
+    except OSError as error:
+        raise InputError(f"checkpoint: {path} cannot be read: {_told(error)}") from error
+    except SafetensorError:
         metadata, state = {}, {}
     known = metadata.get("identity")
     if known is None or metadata.get("checksum") != _checksum(state):
@@ -179,6 +199,14 @@ def _checksum(state: dict[str, FloatArray]) -> str:
     for name in sorted(state):
         whole.update(name.encode() + np.ascontiguousarray(state[name]).tobytes())
     return whole.hexdigest()
+
+
+def _told(error: InputError | OSError) -> str:
+    """What a file system said, as a sentence."""
+    if isinstance(error, InputError):
+        return str(error)
+    reason = REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    return f"{reason}."
 
 
 def _note(sentence: str) -> None:

@@ -66,7 +66,8 @@ def fit(
     the memory that is free.
 
     checkpoint names a file that keeps the last finished round while a long fit runs; resume=True goes on from there.
-    The file is gone when the fit is done; keep_checkpoint=True leaves that to you, for when the result is safe.
+    The file is gone when the fit is done; keep_checkpoint=True leaves that to you, for when the result is safe. A disk
+    that is full or gone does not end the fit: it goes on without the file, and says so in a warning and on the result.
 
     >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
@@ -104,6 +105,7 @@ def fit(
         warnings.warn(sentence, UnhubWarning, stacklevel=2)
     estimator = additive(settled.method)
     rounds = rounds_of(estimator)
+    notes = settled.warnings
     if rounds is None:
         estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
     else:
@@ -113,6 +115,7 @@ def fit(
             journal.identity = identity(estimator, problem, ignore_self, metric, reader.scaled)
         with journal.kept():
             estimated = estimator.estimate(replace(problem.banks, journal=journal))
+        notes += journal.notes
     bias = finite(estimator, estimated)
     known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
@@ -136,7 +139,7 @@ def fit(
         query_bank=problem.query_bank,
         target_bank=problem.target_bank if "targets" in estimator.needs else None,
         reader=replace(reader, fitted=True, progress=None),
-        warnings=settled.warnings,
+        warnings=notes,
     )
 
 

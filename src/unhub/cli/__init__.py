@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -27,8 +26,9 @@ from unhub.cli import (
     serve,
     sweep,
 )
-from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
+from unhub.cli.console import complain, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
+from unhub.cli.streams import lasting_streams, lost_output
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.command,
@@ -75,19 +75,28 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and gives back the exit code: 0, 2 for bad input, 130 when interrupted, 1 for a bug."""
-    if os.environ.get("_UNHUB_COMPLETE"):
-        app(prog_name="unhub")  # a shell asks what could come next
+    """Runs a command and gives back the exit code.
+
+    0: done, also if whoever reads stdout left early, or there is no stdout. 2: bad input, or a disk that did not take
+    the output. 130: interrupted. 1: a bug.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("UNHUB_DEBUG", "0") not in ("", "0")
-    prepare_streams()
-    try:
-        with warnings_as_notes():
-            _run([word for word in words if word != "--debug"] or ["--help"])
-        sys.stdout.flush()
-    except BaseException as error:
-        return _ended(error, debug)
-    return OK
+    with lasting_streams() as stdout:
+        if os.environ.get("_UNHUB_COMPLETE"):
+            app(prog_name="unhub")  # a shell asks what could come next
+        try:
+            with warnings_as_notes():
+                _run([word for word in words if word != "--debug"] or ["--help"])
+            code = OK
+        except BaseException as error:
+            code = _ended(error, debug)
+        lost = lost_output(stdout)
+        if lost is not None and code == OK:
+            told = failure(lost, place="standard output")
+            complain(told.sentence or "")
+            code = told.code
+    return code
 
 
 def _run(words: list[str]) -> None:
@@ -105,14 +114,4 @@ def _ended(error: BaseException, debug: bool) -> int:
 
             traceback.print_exception(error)
         complain(told.sentence)
-    _let_go_of_stdout()
     return told.code
-
-
-def _let_go_of_stdout() -> None:
-    """Drops what is still buffered when nobody can take it, which Python would complain about at its end."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

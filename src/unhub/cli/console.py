@@ -94,14 +94,6 @@ def warnings_as_notes() -> Iterator[None]:
         yield
 
 
-def prepare_streams() -> None:
-    """Makes stdout and stderr take any text: what their encoding lacks is written as an escape."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-
-
 def _rich_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int], strong: Collection[tuple[int, int]]
 ) -> None:

@@ -13,6 +13,8 @@ OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space or choose another place",
     errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
+    errno.EFBIG: "the file is larger than this process may write; choose another place",
+    errno.EIO: "the disk reports an error; choose another place",
     errno.EROFS: "the disk is read-only; choose another place",
     errno.EACCES: "permission denied; change its mode or its owner",
     errno.EPERM: "permission denied; change its mode or its owner",
@@ -32,18 +34,22 @@ class Failure:
     sentence: str | None = None
 
 
-def failure(error: BaseException) -> Failure:
-    """What to tell of an exception that ended a command."""
+def failure(error: BaseException, place: str | None = None) -> Failure:
+    """What to tell of an exception that ended a command; place: where it came from, if that is known."""
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "interrupted")
-    if isinstance(error, BrokenPipeError):
-        return Failure(OK)  # the reader, such as head, has seen enough
     if isinstance(error, UnhubError):
         return Failure(BAD_INPUT, _ended(str(error)))
     if isinstance(error, MemoryError):
         return Failure(BAD_INPUT, "this does not fit in memory; pass a smaller --memory or a smaller file.")
+    if isinstance(error, BrokenPipeError | ConnectionResetError | ConnectionAbortedError):
+        return Failure(BAD_INPUT, "the other end closed the connection; try again.")
     if isinstance(error, OSError):
-        return Failure(BAD_INPUT, _file_sentence(error))
+        return Failure(BAD_INPUT, _file_sentence(error, place))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return Failure(BAD_INPUT, "a limit of this machine allows no more threads; set OMP_NUM_THREADS=1, or raise it.")
+    if isinstance(error, SystemExit):
+        return Failure(error.code if isinstance(error.code, int) else OK if error.code is None else BUG)
     if hasattr(error, "format_message"):
         return Failure(BAD_INPUT, _usage_sentence(error))
     if hasattr(error, "exit_code"):
@@ -55,8 +61,8 @@ def failure(error: BaseException) -> Failure:
     )
 
 
-def _file_sentence(error: OSError) -> str:
-    place = "a file" if error.filename is None else os.fsdecode(error.filename)
+def _file_sentence(error: OSError, place: str | None) -> str:
+    place = place or ("a file" if error.filename is None else os.fsdecode(error.filename))
     reason = _REASONS.get(error.errno or 0) or (error.strerror or _short(str(error))).lower()
     return f"cannot use {place}: {reason}."
 

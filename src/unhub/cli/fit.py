@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,7 +86,7 @@ def command(
     replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
     hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS)) | options.given(context, SETTINGS)
-    part = f"{out}.part"
+    part = os.path.expanduser(f"{out}.part")
     try:
         with working(f"fitting {name}") as progress:
             correction = unhub.fit(
@@ -100,7 +101,7 @@ def command(
             )
             _save(correction, out, part)
     except KeyboardInterrupt:
-        if not Path(part).exists():
+        if not os.path.exists(part):
             raise
         console.complain(f"interrupted; the rounds that are finished are in {part}: the same with --resume goes on.")
         raise typer.Exit(INTERRUPTED) from None
@@ -116,10 +117,13 @@ def _save(correction: Correction, out: str, part: str) -> None:
     try:
         replace(correction, exports=_exports_of(out)).save(out)
     except (InputError, OSError):
-        if Path(part).exists():
+        if os.path.exists(part):
             console.complain(f"the rounds are kept in {part}: once there is room, the same with --resume goes on.")
         raise
-    Path(part).unlink(missing_ok=True)
+    try:
+        Path(part).unlink(missing_ok=True)
+    except OSError as error:
+        console.complain(f"note: {part} is of no use any more but could not be removed: {error.strerror}.")
 
 
 def _exports_of(out: str) -> tuple[Export, ...]:

@@ -59,7 +59,9 @@ Tau1 = Annotated[str | None, _value("--tau1", "NUMBER|auto", "Temperature of the
 Tau2 = Annotated[str | None, _value("--tau2", "NUMBER|auto", "Temperature of the target bank (dualis, dualdis).")]
 Iterations = Annotated[int | None, _value("--iterations", "N", "Sinkhorn rounds; 10 unless --tol is given.")]
 Tol = Annotated[float | None, _value("--tol", "NUMBER", "Stop once the marginal error is this small.")]
-Strength = Annotated[float | None, _value("--strength", "NUMBER", "Rank by score + strength * bias; 1 if not given.")]
+Strength = Annotated[
+    float | None, _value("--strength", "NUMBER", "Rank by score + strength * bias, 0 to 4; 1 if not given.")
+]
 K = Annotated[int | None, _value("--k", "N", "Neighbours that a method looks at (nnn, csls, dis, ...).")]
 Alpha = Annotated[float | None, _value("--alpha", "NUMBER", "Weight of nnn.")]
 W = Annotated[float | None, _value("--w", "NUMBER", "Weight of dn.")]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unhub.core.free_memory import free_memory
 from unhub.core.threads import available, share
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 
-UNKNOWN_MEMORY = 4 << 30
-"""bytes that are taken to be free where the system does not say"""
+LEAST_MEMORY = 32 << 20
+"""bytes that are taken where hardly any are free: with fewer a fit would not be any safer, only slower"""
 
 LARGEST_BLOCK = 1 << 20
 """scores in a block at the most: past this a block leaves the cache and gains nothing"""
@@ -64,35 +63,8 @@ def memory_bytes(memory: str | int | None) -> int:
 
 @cache
 def default_memory() -> int:
-    """Half of the memory that was free when it was first asked for, the limits of a container included."""
-    free = [_meminfo(Path("/proc/meminfo")), _container(Path("/sys/fs/cgroup")), _physical()]
-    return min((each for each in free if each is not None), default=UNKNOWN_MEMORY) // 2
-
-
-def _meminfo(file: Path) -> int | None:
-    """What Linux calls available."""
-    try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", file.read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return None if found is None else int(found[1]) << 10
-
-
-def _container(folder: Path) -> int | None:
-    """What is left of a control group's limit."""
-    try:
-        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
-    except (OSError, ValueError):
-        return None
-    return max(0, limit - used)
-
-
-def _physical() -> int | None:
-    """All there is, where the system has no better answer."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return None
+    """Half of the memory that was free when it was first asked for; the limits of a container and of ulimit count."""
+    return max(LEAST_MEMORY, free_memory() // 2)
 
 
 def block_rows(columns: int, memory: int) -> int:

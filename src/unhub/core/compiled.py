@@ -9,12 +9,15 @@ calls, to see whether what it kept on disk is still good.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
+
+from unhub.core.kernel_cache import KernelCache
 
 _FLAGS = {"reassoc", "nnan", "nsz", "arcp", "contract"}
 """what the compiler may assume of floating point; infinities stay infinities, since a masked score is one"""
@@ -42,10 +45,10 @@ def _intrinsic(function: Any) -> Any:
 
 def _compiled(function: Any) -> Any:
     """The function compiled on its first call, from disk if it was compiled before."""
-    try:
-        return njit(nogil=True, fastmath=_FLAGS, error_model="numpy", cache=True)(function)
-    except RuntimeError:  # no folder to keep it in
-        return njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
+    compiled = njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
+    with suppress(RuntimeError):  # no folder to keep it in
+        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+    return compiled
 
 
 @_intrinsic

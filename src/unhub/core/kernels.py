@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy
+from unhub.core.free_memory import room_for_compiler
 
 WORTH_COMPILING = 1 << 24
 """scores in a problem from which on the compiled kernels save more than they cost"""
@@ -44,7 +45,9 @@ def suits(scores: Any) -> bool:
 
 @cache
 def compiled() -> ModuleType | None:
-    """The compiled kernels; None where numba is not installed or does not know this interpreter."""
+    """The compiled kernels; None where numba is not installed, does not know this interpreter or has no room."""
+    if not room_for_compiler():
+        return None
     try:
         from unhub.core import compiled as module
     except ImportError:

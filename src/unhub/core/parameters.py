@@ -12,6 +12,10 @@ from unhub.foundation.errors import InputError
 Temperature = float | Literal["auto"]
 """a positive number in the unit of the scores, or "auto": a third of the scores' standard deviation"""
 
+MOST_STRENGTH = 4.0
+"""what a bias may be multiplied by at the most: one is the method as published, and past a few times that the bias
+alone decides what ranks first, whatever was asked"""
+
 Rule = Callable[[str, Any], Any]
 
 
@@ -52,6 +56,17 @@ def not_negative(name: str, value: Any) -> float:
     number = _number(value)
     if number is None or number < 0:
         raise InputError(f"{name} is {value!r}; give a number of at least 0.")
+    return number
+
+
+def strength_number(name: str, value: Any) -> float:
+    """A number from zero, which is no correction, to MOST_STRENGTH."""
+    number = _number(value)
+    if number is None or not 0 <= number <= MOST_STRENGTH:
+        most = f"{MOST_STRENGTH:g}"
+        raise InputError(
+            f"{name} is {value!r}; give a number from 0 (no correction) to {most} (1 is the bias as it is)."
+        )
     return number
 
 

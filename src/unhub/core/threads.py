@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cache
 
 Work = Callable[[int, int, int], None]
@@ -46,8 +47,11 @@ def share(size: int, work: Work, *, parts: int, step: int = 1) -> None:
         work(0, 0, size)
         return
     parts_left = _Parts(work, ranges)
-    others = [_pool(os.getpid(), available() * PARTS).submit(parts_left.do) for _ in ranges[1:]]
+    others: list[Future[None]] = []
     try:
+        with suppress(RuntimeError):  # a limit allows no more threads: those that there are do it
+            for _ in ranges[1:]:
+                others.append(_pool(os.getpid(), available() * PARTS).submit(parts_left.do))
         parts_left.do()
     finally:
         parts_left.drop()

@@ -15,6 +15,7 @@ from unhub.api.running import Options, measured
 from unhub.api.temperature import Settled, settle_temperature
 from unhub.api.trial import Trial
 from unhub.core.bias import Bias
+from unhub.core.parameters import strength_number
 from unhub.explore.material import SAVED, Learnt, Material, Subject
 from unhub.explore.reading import Reading
 from unhub.foundation.errors import InputError
@@ -27,7 +28,6 @@ JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
 UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
 KEPT = 48
 """rankings that are kept"""
-MOST_STRENGTH = 4.0
 TOO_SLOW = ("dis_paper", "gc", "single_sinkhorn", "mutual_proximity")
 """methods that take longer than a live page allows, or that are kept for audit alone; unhub evaluate has them"""
 
@@ -93,8 +93,7 @@ class Stage:
         if setting.strength is None:
             own = getattr(can[setting.method], "strength", 1.0) if setting.method == SAVED else 1.0
             setting = dataclasses.replace(setting, strength=float(own))
-        elif not 0 <= setting.strength <= MOST_STRENGTH:
-            raise InputError(f"strength is {setting.strength:g}; choose a number from 0 to {MOST_STRENGTH:g}.")
+        strength_number("strength", setting.strength)
         chosen, bias, warned = self._estimated(material, setting)
         before = self._ranked(material, setting, method("none"), None)
         after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)

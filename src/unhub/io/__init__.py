@@ -7,6 +7,7 @@ from unhub.io.labels import relevance_from_labels
 from unhub.io.opening import open_rows
 from unhub.io.relevance import read_relevance
 from unhub.io.rows import Rows, with_ids
+from unhub.io.safetensors_writing import write_safetensors
 from unhub.io.tensors import TensorRows
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "relevance_from_labels",
     "replace_file",
     "with_ids",
+    "write_safetensors",
 ]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from unhub.banks import Banks
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, count, not_negative
+from unhub.core.parameters import checked, count, strength_number
 from unhub.foundation.types import FloatArray
 from unhub.methods.nnn import top_mean
 
@@ -27,7 +27,7 @@ class CSLS:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, strength=not_negative)
+        checked(self, k=count, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""

@@ -10,10 +10,10 @@ from unhub.core.bias import Bias
 from unhub.core.parameters import (
     Temperature,
     checked,
-    not_negative,
     optional_count,
     optional_positive,
     settled,
+    strength_number,
     temperature,
 )
 from unhub.foundation.types import FloatArray
@@ -37,7 +37,7 @@ class DBSN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
+        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias of the gallery, from one read of both banks where their kernel can be kept."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_means
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, not_negative
+from unhub.core.parameters import checked, not_negative, strength_number
 from unhub.foundation.types import FloatArray
 
 
@@ -26,7 +26,7 @@ class DN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, w=not_negative, strength=not_negative)
+        checked(self, w=not_negative, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""

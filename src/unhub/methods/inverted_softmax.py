@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from unhub.banks import Banks, column_logsumexp
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import Temperature, checked, not_negative, settled, temperature
+from unhub.core.parameters import Temperature, checked, settled, strength_number, temperature
 from unhub.foundation.types import FloatArray
 from unhub.methods.marginals import log_prior, row_potential
 
@@ -27,7 +27,7 @@ class IS:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, strength=not_negative)
+        checked(self, tau=temperature, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""

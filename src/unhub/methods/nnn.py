@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.banks import Banks, column_top, columns
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, count, not_negative
+from unhub.core.parameters import checked, count, not_negative, strength_number
 from unhub.foundation.types import FloatArray
 
 BYTES, SLACK = 128, 64
@@ -30,7 +30,7 @@ class NNN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, alpha=not_negative, strength=not_negative)
+        checked(self, k=count, alpha=not_negative, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.banks import Banks
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, not_negative
+from unhub.core.parameters import checked, strength_number
 from unhub.foundation.types import FloatArray
 
 
@@ -24,7 +24,7 @@ class NoCorrection:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, strength=not_negative)
+        checked(self, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """Zero for every target."""

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, cast
 
-from unhub.core.parameters import Temperature
+from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
 from unhub.methods.centering import Centering
 from unhub.methods.csls import CSLS
@@ -101,6 +101,7 @@ def additive(which: Method) -> AdditiveMethod:
             f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
             f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(ADDITIVE)}."
         )
+    strength_number("strength", which.strength)  # a method that was registered may not look at its own
     return which
 
 

@@ -13,10 +13,10 @@ from unhub.core.bias import Bias, centred
 from unhub.core.parameters import (
     Temperature,
     checked,
-    not_negative,
     optional_count,
     optional_positive,
     settled,
+    strength_number,
     temperature,
 )
 from unhub.foundation.types import FloatArray
@@ -49,7 +49,7 @@ class SN:
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=not_negative)
+        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank where its kernel can be kept, otherwise from one for each round."""

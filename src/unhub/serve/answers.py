@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unhub.banks import spread
+from unhub.core.parameters import MOST_STRENGTH
 from unhub.explore.material import SAVED, Material, Subject
 from unhub.explore.model import Change
 from unhub.explore.names import listed_name
-from unhub.explore.stage import DEPTHS, MOST_STRENGTH, Setting, methods_of, temperature
+from unhub.explore.stage import DEPTHS, Setting, methods_of, temperature
 from unhub.foundation.version import VERSION
 from unhub.methods import is_additive, settings
 from unhub.methods.registry import settle

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from unhub.core.parameters import MOST_STRENGTH
 from unhub.explore.changes import Which, change, moved, ranks
 from unhub.explore.comparing import comparison, typed
 from unhub.explore.hubs import hub_card
 from unhub.explore.material import Material
 from unhub.explore.model import Comparison, HubCard
-from unhub.explore.stage import DEPTHS, MOST_STRENGTH, Setting, Stage
+from unhub.explore.stage import DEPTHS, Setting, Stage
 from unhub.explore.view import View, view
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
@@ -52,7 +53,7 @@ class Chosen(BaseModel):
     bank: str | None = Field(None, max_length=NAME)
     method: str | None = Field(None, max_length=NAME)
     tau: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
-    strength: float | None = Field(None, ge=0, le=MOST_STRENGTH, allow_inf_nan=False)
+    strength: float | None = Field(None, description=f"from 0 to {MOST_STRENGTH:g}")
     k: int = Field(1, description=f"one of {', '.join(map(str, DEPTHS))}")
 
     def setting(self, opening: Setting) -> Setting:

@@ -1,12 +1,8 @@
-"""A folder that is complete or not there: written beside its place, and renamed."""
+"""The folder of an imported dump: where it may be, and what is written there."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from numpy.lib import format as npy_format
@@ -30,23 +26,6 @@ def free_place(path: str | os.PathLike[str]) -> Path:
     if not os.access(place.parent, os.W_OK):
         raise InputError(f"cannot make {place}: permission denied in {place.parent}; choose another place.")
     return place
-
-
-@contextmanager
-def complete_folder(place: Path) -> Iterator[Path]:
-    """A temporary folder beside the place, which it becomes if the block succeeds; otherwise nothing is left of it."""
-    temporary = place.with_name(f".{place.name}-{secrets.token_hex(4)}")
-    temporary.mkdir()
-    try:
-        yield temporary
-        for path in temporary.iterdir():
-            with path.open("rb+") as file:
-                os.fsync(file.fileno())
-        if place.is_dir():
-            place.rmdir()  # empty when it was looked at; this refuses if it no longer is
-        temporary.rename(place)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def save_matrix(path: Path, matrix: Matrix, progress: Progress | None) -> None:

@@ -12,8 +12,9 @@ import numpy as np
 from unhub.api.progress import Progress
 from unhub.experiments.importing.dump import Dump
 from unhub.experiments.importing.experiment_text import Written, experiment_text
-from unhub.experiments.importing.folder import complete_folder, save_matrix
+from unhub.experiments.importing.folder import save_matrix
 from unhub.experiments.importing.matrices import Matrix
+from unhub.foundation.atomic import complete_folder
 from unhub.foundation.types import IntArray
 
 FILE = "experiment.toml"
