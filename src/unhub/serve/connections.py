@@ -126,4 +126,5 @@ class Connection(H11Protocol):
 
     def _cut(self) -> None:
         self._stop()
+        self.connections.discard(self)  # now, not when the loop gets round to it: a newcomer is counted before that
         self.transport.abort()
