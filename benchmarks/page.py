@@ -5,7 +5,8 @@
 
 The server runs as a program of its own, on loopback; a request is timed from its start to the last byte of its answer.
 Every change is one that was not asked for before, so that nothing comes from what the server remembers. What is
-printed are milliseconds and multiples of one pass that ranks the same scores, top 10, in NumPy, in the same run.
+printed are milliseconds and multiples of one pass that ranks the same scores, top 10, in NumPy, in the same run. The
+last lines are what others cost a visitor: 150 requests whose clients have left, and 1,005 half-sent heads.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -29,6 +32,7 @@ import numpy as np
 from unhub.core.topk import top_k
 
 CLIENTS = 100
+ABANDONED, HALF_SENT = 150, 1005
 PANELS = {"hub card": "/api/hub/3", "comparison": "/api/compare/5", "losses": "/api/changes", "targets": "/api/targets"}
 
 
@@ -105,6 +109,32 @@ def crowd(address: str, clients: int) -> dict[str, float]:
     return {"clients": clients, "seconds": time.perf_counter() - began, "errors": errors}
 
 
+def beside_abandoned(address: str, rounds: int) -> dict[str, float]:
+    """Seconds that a new setting takes alone, after requests whose clients have left, and beside half-sent heads."""
+    port = urlsplit(address).port
+
+    def left(path: str) -> socket.socket:
+        raw = socket.create_connection(("127.0.0.1", port))
+        raw.sendall(path.encode())
+        return raw
+
+    spent: dict[str, list[float]] = {"alone": [], "abandoned": [], "half-sent": []}
+    with httpx.Client(base_url=address, timeout=600) as client:
+        tau = client.get("/api/view", params={"method": "dbsn"}).json()["tau"]
+        for at in range(rounds):
+            fresh = [tau * (1.5 + 0.01 * at + 0.002 * kind) for kind in range(3)]
+            spent["alone"].append(timed(client, "/api/view", method="dbsn", tau=fresh[0]))
+            for number in range(ABANDONED):
+                other = tau * (2 + at + number / ABANDONED)
+                left(f"GET /api/view?method=dbsn&tau={other} HTTP/1.1\r\nHost: localhost\r\n\r\n").close()
+            spent["abandoned"].append(timed(client, "/api/view", method="dbsn", tau=fresh[1]))
+            half = [left("GET / HTTP/1.1\r\nHost: loc") for _ in range(HALF_SENT)]
+            spent["half-sent"].append(timed(client, "/api/view", method="dbsn", tau=fresh[2]))
+            for each in half:
+                each.close()
+    return {name: statistics.median(seconds) for name, seconds in spent.items()}
+
+
 def ranking_once(queries: int, targets: int) -> float:
     """Seconds to rank as many scores once: the best of three."""
     scores = np.random.default_rng(1).standard_normal((queries, targets)).astype(np.float32)
@@ -140,6 +170,7 @@ def main() -> None:
                 changes(client, 1)  # what is compiled, or loaded, at the first call
                 spent = changes(client, rounds)
             served = crowd(address, clients)
+            waits = beside_abandoned(address, min(rounds, 3))
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(30)
@@ -151,8 +182,11 @@ def main() -> None:
         print(f"{name:24}{1000 * middle:>10.0f}{1000 * max(seconds):>10.0f}{middle / once:>16.1f}")
     told = f"{served['seconds']:.1f} s, {served['errors']} errors"
     print(f"\n{served['clients']} clients at once, five requests each: {told}")
+    print(f"a new temperature of dbsn alone: {1000 * waits['alone']:.0f} ms")
+    print(f"after {ABANDONED} abandoned requests: {waits['abandoned'] / waits['alone']:.1f} times as long")
+    print(f"beside {HALF_SENT:,} half-sent heads: {waits['half-sent'] / waits['alone']:.1f} times as long")
     if given.output is not None:
-        told = {"sizes": about, "ranking_once": once, "seconds": spent, "crowd": served}
+        told = {"sizes": about, "ranking_once": once, "seconds": spent, "crowd": served, "waits": waits}
         given.output.write_text(json.dumps(told, indent=2))
 
 

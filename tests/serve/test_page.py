@@ -595,3 +595,60 @@ def test_a_quick_answer_shows_no_sign_of_waiting(visit):
     watched.drawn()
     page.wait_for_timeout(300)
     assert page.evaluate("window.shown.every((opacity) => opacity === '0' || opacity === 0)")
+
+
+def test_an_outdated_question_is_given_up_for_the_newest_setting(visit, server):
+    """The first answer never comes; the slider has moved on, so the page does not wait for it."""
+    watched = visit("/?method=sn")
+    page, given_up = watched.page, []
+    page.on("requestfailed", lambda request: given_up.append(request.url))
+    page.route("**/api/view?*method=is*", lambda route: None)  # held for ever
+    page.select_option("#set-method", "is")
+    page.select_option("#set-method", "dbsn")
+    wanted = view_of(server, method="dbsn")["headline"]["sentence"]
+    until(page, "(text) => document.querySelector('h1').textContent === text", arg=wanted)
+    assert len(given_up) == 1
+    assert "method=is" in given_up[0]
+    assert page.locator("#problem").is_hidden()
+    watched.errors.clear()
+
+
+def test_questions_say_which_tab_asks_and_what(visit):
+    seen = []
+    for watched in (visit("/?method=sn&panel=changes"), visit("/?method=sn&panel=changes")):
+        heads = []
+        watched.page.on("request", lambda request, heads=heads: heads.append(request.headers))
+        watched.page.select_option("#set-method", "is")
+        watched.drawn()
+        until(watched.page, "location.search.includes('method=is')")
+        asked = [each for each in heads if "x-unhub-tab" in each]
+        assert {each["x-unhub-question"] for each in asked} == {"view", "changes-worse", "changes-better"}
+        seen.append({each["x-unhub-tab"] for each in asked})
+    assert len(seen[0]) == len(seen[1]) == 1
+    assert seen[0] != seen[1], "each tab has a name of its own"
+
+
+def test_a_busy_server_is_said_and_asked_once_more(browser, server):
+    page, asked = browser.new_page(), []
+
+    def busy(route):
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            body = '{"error": "many requests are waiting already; try again in a moment."}'
+            route.fulfill(status=503, headers={"retry-after": "1"}, content_type="application/json", body=body)
+        else:
+            route.continue_()
+
+    page.route("**/api/view*", busy)
+    page.goto(server)
+    page.locator("#problem").wait_for()
+    said = "Many people are using this page; trying again in a moment …"
+    assert page.locator("#problem").inner_text().strip() == said
+    page.wait_for_selector("h1")
+    until(page, "document.querySelector('#problem').hidden")
+    assert len(asked) == 2
+    page.unroute("**/api/view*")
+    page.route("**/api/view*", lambda route: route.fulfill(status=503, body="Service Unavailable"))
+    page.select_option("#set-method", "is")
+    until(page, "document.querySelector('#problem').textContent.startsWith('the server answered 503')")
+    page.close()

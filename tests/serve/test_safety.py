@@ -290,7 +290,7 @@ def test_a_hundred_clients_at_once(tmp_path, cache):
             if method in ("is", "sn", "dbsn"):
                 setting["tau"] = 0.05 + number / 1000  # nobody asks for the same, so that nothing is remembered
             start.wait()
-            with httpx.Client(base_url=address, timeout=120) as client:
+            with httpx.Client(base_url=address, timeout=600) as client:
                 asked = [
                     client.get("/"),
                     client.get("/static/main.js"),

@@ -14,7 +14,7 @@ from unhub.explore.given import unit
 from unhub.explore.material import SAVED, Vectors
 from unhub.explore.model import Answer, Column, Comparison
 from unhub.explore.names import listed_name
-from unhub.explore.stage import Scene, Setting, Stage, methods_of, temperature
+from unhub.explore.stage import Scene, Setting, Stage, Wanted, always, methods_of, temperature
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 
@@ -22,13 +22,14 @@ COLUMNS = ("none", "is", "sn", "dbsn")
 ANSWERS = 10
 
 
-def comparison(stage: Stage, setting: Setting, query: int) -> Comparison:
+def comparison(stage: Stage, setting: Setting, query: int, wanted: Wanted = always) -> Comparison:
     """A query of the test set; the method of the setting has its own temperature, the others theirs."""
-    its = stage.scene(setting).material
+    chosen = stage.scene(setting, wanted)
+    its = chosen.material
     if not 0 <= query < its.relevance.queries:
         raise InputError(f"there is no query {query}; they are counted from 0 to {its.relevance.queries - 1:,}.")
     columns: list[Column] = []
-    for scene in _scenes(stage, setting):
+    for scene in _scenes(stage, setting, wanted):
         top = scene.after.top[query, :ANSWERS]
         added = 0.0 if scene.after.bias is None else scene.after.bias[top]
         bare = scene.after.bias is None and scene.setting.method != "none"
@@ -36,23 +37,23 @@ def comparison(stage: Stage, setting: Setting, query: int) -> Comparison:
         rank = float(ranks(scene.after)[query]) if its.judged else math.nan
         columns.append(_column(scene, top, scores, None if math.isnan(rank) else rank, columns[:1], query))
     media = its.queries.media[query]
-    right = stage.scene(setting).reading.right(query)
+    right = chosen.reading.right(query)
     kind = None if media is None else media.kind
     return Comparison(query, its.queries.names[query], kind, [its.targets.names[each] for each in right], columns)
 
 
-def typed(stage: Stage, setting: Setting, text: str, vector: FloatArray) -> Comparison:
+def typed(stage: Stage, setting: Setting, text: str, vector: FloatArray, wanted: Wanted = always) -> Comparison:
     """Words of somebody's own, once they are a vector: what is right nobody knows.
 
     Only methods that are a bias can answer a single query.
     """
-    its = stage.scene(setting).material
+    its = stage.scene(setting, wanted).material
     if its.vectors is None:
         raise InputError("there are only scores here and no vectors, so that no words can be asked.")
     refuse_other_space(vector, its.vectors)
     row = its.vectors.targets @ (unit(vector[None])[0] if its.scaled else vector)
     columns: list[Column] = []
-    for scene in _scenes(stage, setting):
+    for scene in _scenes(stage, setting, wanted):
         if scene.after.bias is None and scene.setting.method != "none":
             continue
         fixed = row if scene.after.bias is None else row + scene.after.bias
@@ -73,16 +74,16 @@ def refuse_other_space(vector: FloatArray, vectors: Vectors) -> None:
         raise InputError("the encoder made a vector of NaN of the text; try other words, or check the encoder.")
 
 
-def _scenes(stage: Stage, setting: Setting) -> Iterator[Scene]:
+def _scenes(stage: Stage, setting: Setting, wanted: Wanted) -> Iterator[Scene]:
     """None, IS, SN and DBSN, and what is chosen; a correction stands in the place of its own method."""
-    can = methods_of(stage.scene(setting).material, setting.bank)
+    can = methods_of(stage.scene(setting, wanted).material, setting.bank)
     names = [each for each in COLUMNS if each in can]
     if SAVED in can:
         own = can[SAVED].name
         names = [SAVED if each == own else each for each in names] if own in names else [*names, SAVED]
     for name in dict.fromkeys((*names, setting.method)):
         mine = setting if name == setting.method else replace(setting, method=name, tau=None, strength=None)
-        yield stage.scene(mine)
+        yield stage.scene(mine, wanted)
 
 
 def _column(

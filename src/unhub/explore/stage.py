@@ -1,11 +1,10 @@
-"""Ranking a material again for any setting, quickly: biases and rankings are kept for those who come back to them."""
+"""Ranking a material again for any setting, quickly: biases and rankings are cached, and stop if nobody waits."""
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -16,6 +15,7 @@ from unhub.api.temperature import Settled, settle_temperature
 from unhub.api.trial import Trial
 from unhub.core.bias import Bias
 from unhub.core.parameters import strength_number
+from unhub.explore.byte_cache import ByteCache
 from unhub.explore.material import SAVED, Learnt, Material, Subject
 from unhub.explore.reading import Reading
 from unhub.foundation.errors import InputError
@@ -26,10 +26,19 @@ DEPTHS = (1, 3, 5, 10, 20)
 """k: places at the head of a list that count"""
 JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
 UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
-KEPT = 48
-"""rankings that are kept"""
 TOO_SLOW = ("dis_paper", "gc", "single_sinkhorn", "mutual_proximity")
 """methods that take longer than a live page allows, or that are kept for audit alone; unhub evaluate has them"""
+Wanted = Callable[[], bool]
+"""whether somebody still waits for the answer"""
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer any more, so it was not computed."""
+
+
+def always() -> bool:
+    """Somebody waits until the end."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -74,14 +83,19 @@ class Scene:
 
 @dataclass(eq=False)
 class Stage:
-    """A subject, and what was played of it."""
+    """A subject, and the biases and rankings of it that were computed."""
 
     subject: Subject
-    _kept: OrderedDict[Any, Any] = field(default_factory=OrderedDict, repr=False)
+    cache: ByteCache[Any] = field(default_factory=ByteCache, repr=False)
+    _trials: dict[tuple[str, str], Trial] = field(default_factory=dict, repr=False)
+    """by direction and bank, of which there are a few; they share the arrays of the material"""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def scene(self, setting: Setting) -> Scene:
-        """The setting, played or remembered; an error where it names what is not there."""
+    def scene(self, setting: Setting, wanted: Wanted = always) -> Scene:
+        """The setting, computed or cached; an error where it names what is not there.
+
+        Between a bias and a ranking ``wanted`` is asked; when nobody waits any more it ends with ``Abandoned``.
+        """
         material = self._material(setting.direction)
         if setting.bank not in material.banks:
             raise InputError(f"there is no bank {setting.bank!r}; there are {', '.join(material.banks)}.")
@@ -94,9 +108,9 @@ class Stage:
             own = getattr(can[setting.method], "strength", 1.0) if setting.method == SAVED else 1.0
             setting = dataclasses.replace(setting, strength=float(own))
         strength_number("strength", setting.strength)
-        chosen, bias, warned = self._estimated(material, setting)
-        before = self._ranked(material, setting, method("none"), None)
-        after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias)
+        chosen, bias, warned = self._estimated(material, setting, wanted)
+        before = self._ranked(material, setting, method("none"), None, wanted)
+        after = before if setting.method == "none" else self._ranked(material, setting, chosen, bias, wanted)
         learnt: Learnt | None = material.banks[setting.bank]
         if setting.method == SAVED and material.fitted_on is None:
             learnt = None
@@ -107,9 +121,15 @@ class Stage:
             return self.subject.material(direction)
 
     def _trial(self, material: Material, bank: str) -> Trial:
-        return self._once(("trial", material.direction, bank), lambda: material.trial(bank))
+        """Called with the lock."""
+        key = material.direction, bank
+        if key not in self._trials:
+            self._trials[key] = material.trial(bank)
+        return self._trials[key]
 
-    def _estimated(self, material: Material, setting: Setting) -> tuple[Method, Bias | None, tuple[str, ...]]:
+    def _estimated(
+        self, material: Material, setting: Setting, wanted: Wanted
+    ) -> tuple[Method, Bias | None, tuple[str, ...]]:
         """The method as it is used, its bias at a strength of one where it is a bias, and what to say about it."""
         if setting.method == SAVED:
             own = material.method(SAVED, True)
@@ -119,7 +139,7 @@ class Stage:
         if setting.tau is not None:
             asked = at_temperature(asked, setting.tau)
         key = ("bias", material.direction, setting.bank, setting.method, setting.tau)
-        settled, bias = self._once(key, lambda: self._bias(material, setting.bank, asked))
+        settled, bias = self._once(key, lambda: self._bias(material, setting.bank, asked), wanted)
         return _with(settled.method, strength=setting.strength), bias, settled.warnings
 
     def _bias(self, material: Material, bank: str, asked: Method) -> tuple[Settled, Bias | None]:
@@ -129,28 +149,29 @@ class Stage:
             return settled, None
         return settled, finite(settled.method, settled.method.estimate(trial.banks))
 
-    def _ranked(self, material: Material, setting: Setting, chosen: Method, bias: Bias | None) -> MethodResult:
+    def _ranked(
+        self, material: Material, setting: Setting, chosen: Method, bias: Bias | None, wanted: Wanted
+    ) -> MethodResult:
         bank = setting.bank if chosen.name != "none" else next(iter(material.banks))
         metrics = (*(JUDGED if material.judged else ()), *UNEVEN)
         options = Options(metrics, material.ties, None, material.ignore_self, 1, material.seed, False, None)
         key = ("ranking", material.direction, bank, chosen, bias is material.fitted)
 
-        def play() -> MethodResult:
+        def ranking() -> MethodResult:
             return measured(chosen.name, Settled(chosen, ()), self._trial(material, bank), options, bias)[0]
 
-        return self._once(key, play)
+        return self._once(key, ranking, wanted)
 
-    def _once(self, key: Any, make: Callable[[], T]) -> T:
-        """What is kept under the key, or made now; one at a time, since each takes all cores."""
+    def _once(self, key: Hashable, make: Callable[[], T], wanted: Wanted) -> T:
+        """What is cached under the key, or made now; one at a time, since each takes all cores."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return cast(T, self._kept[key])
-            made = make()
-            self._kept[key] = made
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return made
+            cached = self.cache.get(key)
+            if cached is None:
+                if not wanted():
+                    raise Abandoned
+                cached = make()
+                self.cache.put(key, cached)
+            return cast(T, cached)
 
 
 def methods_of(material: Material, bank: str) -> dict[str, Method]:

@@ -14,10 +14,12 @@ from unhub.explore.material import Subject
 from unhub.explore.stage import Stage
 from unhub.foundation.version import VERSION
 from unhub.serve.answers import about
-from unhub.serve.layout import Maps, cache_folder
+from unhub.serve.layout import Maps
+from unhub.serve.map_cache import cache_folder
 from unhub.serve.problems import answer_problems
 from unhub.serve.routes import Encode, Served, router
 from unhub.serve.safety import Door, Guard
+from unhub.serve.turns import Turns
 
 STATIC = Path(__file__).parent / "static"
 LOOK = Path(__file__).parent.parent / "report" / "look"
@@ -48,4 +50,4 @@ def make_app(subject: Subject, guard: Guard, *, encode: Encode | None = None, ma
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=LARGE, compresslevel=3)
-    return Door(app, guard)
+    return Door(Turns(app), guard)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import threading
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from unhub.core.topk import top_k
+from unhub.explore.byte_cache import ByteCache
 from unhub.explore.material import Material
 from unhub.explore.stage import DEPTHS
-from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import installed
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
 from unhub.report.figures.projection import FEWEST, project
+from unhub.serve import map_cache
 from unhub.serve.problems import log
 
 QUERY, TARGET, BANK, BANK_TARGET = "query", "target", "bank", "bank target"
@@ -45,19 +43,21 @@ class Map:
 
 @dataclass(eq=False)
 class Maps:
-    """Maps by direction and bank: each is made once, by a thread of its own, and found in the cache after that."""
+    """Maps by direction and bank: each is made once, one at a time, in the background, and found in the cache then."""
 
     folder: Path
-    _made: dict[tuple[str, str], Map] = field(default_factory=dict)
+    made: ByteCache[Map] = field(default_factory=ByteCache)
     _busy: set[tuple[str, str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _at_work: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, material: Material, bank: str) -> Map:
         """The map, or a promise of it."""
         key = (material.direction, bank)
         with self._lock:
-            if key in self._made:
-                return self._made[key]
+            made = self.made.get(key)
+            if made is not None:
+                return made
             if key not in self._busy:
                 self._busy.add(key)
                 threading.Thread(target=self._make, args=(key, material, bank), daemon=True).start()
@@ -66,20 +66,16 @@ class Maps:
 
     def _make(self, key: tuple[str, str], material: Material, bank: str) -> None:
         try:
-            made = _laid_out(material, bank, self.folder)
+            with self._at_work:
+                made = _laid_out(material, bank, self.folder)
         except UnhubError as error:
             made = Map(True, str(error))
         except Exception as error:  # a thread of its own has nobody else to tell
             log.error("the map: %s: %s", type(error).__name__, error)
             made = Map(True, "the map could not be made; the terminal that unhub serve runs in says more.")
         with self._lock:
-            self._made[key] = made
+            self.made.put(key, made)
             self._busy.discard(key)
-
-
-def cache_folder() -> Path:
-    """Where maps are kept between runs."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unhub" / "maps"
 
 
 def _laid_out(material: Material, bank: str, folder: Path) -> Map:
@@ -90,13 +86,10 @@ def _laid_out(material: Material, bank: str, folder: Path) -> Map:
     method = "umap" if installed("umap") else "tsne"
     said = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
     path = folder / f"{method}-{material.seed}-{said.hexdigest()[:24]}.npz"
-    places = _read(path, len(vectors))
+    places = map_cache.read(path, len(vectors))
     if places is None:
         places = project(vectors, method, material.seed).astype(np.float32)
-        with contextlib.suppress(OSError, UnhubError):
-            folder.mkdir(parents=True, exist_ok=True)
-            with replace_file(path) as draft, open(draft, "wb") as file:
-                np.savez(file, places=places)
+        map_cache.write(path, places)
     places = (places - places.min(axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-9)
     kinds = [kind for kind, chosen in rows.items() for _ in chosen]
     names = {QUERY: material.queries.names, TARGET: material.targets.names}
@@ -163,13 +156,3 @@ def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[
     ordered = {TARGET: found, QUERY: asked[: len(rows[QUERY])], BANK: asked[len(rows[QUERY]) :]}
     together = np.concatenate([ordered[kind] for kind in rows])
     return together + 1e-6 * (np.abs(together).sum(axis=1, keepdims=True) == 0), "the main directions of the scores"
-
-
-def _read(path: Path, count: int) -> FloatArray | None:
-    """The places of a cache file, or None where there is no such file or it is damaged."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            places: FloatArray = archive["places"]
-    except (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile):
-        return None
-    return places if places.shape == (count, 2) and bool(np.isfinite(places).all()) else None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import threading
-from functools import lru_cache
 from pathlib import Path
 
 from fastapi.responses import FileResponse, Response
 
 from unhub.experiments.media import Media
+from unhub.explore.byte_cache import ByteCache
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.report.figures.media import thumbnail
@@ -20,11 +19,9 @@ TYPES = {
     ".ogg": "audio/ogg", ".oga": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4",
 }  # fmt: skip
 """by ending; nothing else is sent"""
-DECODING = threading.Semaphore(2)
-"""pictures that are read at the same time: a large one takes memory"""
 
 
-def shown(media: Media | None, folder: Path | None, side: int | None) -> Response | None:
+def shown(media: Media | None, folder: Path | None, side: int | None, cache: ByteCache[bytes]) -> Response | None:
     """The file, or the picture at most so many pixels wide and high; None where there is none to be shown."""
     if media is None or folder is None or not media.inside(folder):
         return None
@@ -33,19 +30,21 @@ def shown(media: Media | None, folder: Path | None, side: int | None) -> Respons
     if kind is None:
         return None
     if media.kind == "image" and side is not None:
-        made = _small(str(path), path.stat().st_mtime_ns, side)
+        key = str(path), path.stat().st_mtime_ns, side
+        made = cache.get(key)
+        if made is None:
+            made = _small(path, side)
+            cache.put(key, made)
         return Response(made, media_type="image/webp", headers={"cache-control": "private, max-age=3600"})
     return FileResponse(path, media_type=kind)
 
 
-@lru_cache(maxsize=1024)
-def _small(path: str, changed: int, side: int) -> bytes:
+def _small(path: Path, side: int) -> bytes:
     images = require("PIL.Image", extra="serve")
     sink = io.BytesIO()
-    with DECODING:
-        try:
-            picture = thumbnail(path, side)
-        except InputError as error:
-            raise InputError("this picture cannot be read; its file is damaged or too large.") from error
+    try:
+        picture = thumbnail(str(path), side)
+    except InputError as error:
+        raise InputError("this picture cannot be read; its file is damaged or too large.") from error
     images.fromarray(picture).save(sink, "WEBP", quality=80)
     return sink.getvalue()

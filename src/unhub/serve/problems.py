@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from unhub.explore.stage import Abandoned
 from unhub.foundation.errors import UnhubError
 
 log = logging.getLogger("unhub.serve")
@@ -29,14 +30,16 @@ class Problem:
 RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The request names something that is not there or cannot be done."},
     404: {"model": Problem, "description": "There is no such item."},
+    409: {"model": Problem, "description": "A newer question from the same tab took its place."},
     422: {"model": Problem, "description": "A value is missing, or of the wrong kind."},
+    503: {"model": Problem, "description": "Too many requests are waiting; Retry-After says when to ask again."},
 }
 """what every address may answer besides its own"""
 
 
-def problem(status: int, sentence: str) -> JSONResponse:
+def problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """The response for a problem."""
-    return JSONResponse({"error": sentence}, status_code=status)
+    return JSONResponse({"error": sentence}, status_code=status, headers=headers)
 
 
 def answer_problems(app: FastAPI) -> None:
@@ -45,6 +48,10 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(UnhubError)
     def bad_input(request: Request, error: UnhubError) -> JSONResponse:
         return problem(400, str(error))
+
+    @app.exception_handler(Abandoned)
+    def abandoned(request: Request, error: Abandoned) -> JSONResponse:
+        return problem(409, "nobody waits for this answer any more, so it was not computed.")
 
     @app.exception_handler(RequestValidationError)
     def bad_value(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import numpy as np
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from unhub.core.parameters import MOST_STRENGTH
+from unhub.explore.byte_cache import ByteCache
 from unhub.explore.changes import Which, change, moved, ranks
 from unhub.explore.comparing import comparison, typed
 from unhub.explore.hubs import hub_card
 from unhub.explore.material import Material
 from unhub.explore.model import Comparison, HubCard
-from unhub.explore.stage import DEPTHS, Setting, Stage
+from unhub.explore.stage import DEPTHS, Abandoned, Setting, Stage, Wanted
 from unhub.explore.view import View, view
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.serve import answers, media
 from unhub.serve.layout import Map, Maps
 from unhub.serve.problems import RESPONSES
+from unhub.serve.turns import wanted_of
 
 Encode = Callable[[list[str]], FloatArray]
 LONGEST = 500
@@ -42,6 +44,8 @@ class Served:
     about: answers.About
     maps: Maps
     encode: Encode | None = None
+    pictures: ByteCache[bytes] = field(default_factory=ByteCache)
+    """small versions of pictures"""
 
 
 class Chosen(BaseModel):
@@ -102,7 +106,13 @@ class Where(BaseModel):
     bank: str | None = Field(None, max_length=NAME)
 
 
+async def _wanted(request: Request) -> Wanted:
+    return wanted_of(request.scope)
+
+
 Row = Annotated[int, Path(ge=0, le=2**53)]
+Waiting = Annotated[Wanted, Depends(_wanted)]
+"""whether the client of a request still waits for its answer"""
 
 
 def router(served: Served) -> APIRouter:
@@ -118,9 +128,9 @@ def router(served: Served) -> APIRouter:
         return served.about
 
     @api.get("/view")
-    def whole_view(chosen: Annotated[Chosen, Query()]) -> View:
+    def whole_view(chosen: Annotated[Chosen, Query()], wanted: Waiting) -> View:
         """A setting in numbers: headline, verdict, results, and how often each target is retrieved."""
-        return view(served.stage.subject, served.stage.scene(chosen.setting(served.opening)))
+        return view(served.stage.subject, served.stage.scene(chosen.setting(served.opening), wanted))
 
     @api.get("/targets")
     def targets(where: Annotated[Where, Query()]) -> answers.Items:
@@ -128,16 +138,16 @@ def router(served: Served) -> APIRouter:
         return answers.items(material_of(where.direction))
 
     @api.get("/hub/{target}")
-    def hub(target: Row, chosen: Annotated[Chosen, Query()]) -> HubCard:
+    def hub(target: Row, chosen: Annotated[Chosen, Query()], wanted: Waiting) -> HubCard:
         """One target: who reaches it, who pushes it down, and what ranks first instead."""
-        scene = served.stage.scene(chosen.setting(served.opening))
+        scene = served.stage.scene(chosen.setting(served.opening), wanted)
         _there(target, scene.material.relevance.gallery, "target")
         return hub_card(scene, target)
 
     @api.get("/changes")
-    def changes(asked: Annotated[Listed, Query()]) -> answers.Changes:
+    def changes(asked: Annotated[Listed, Query()], wanted: Waiting) -> answers.Changes:
         """Queries made better, or worse: most telling first."""
-        scene = served.stage.scene(asked.setting(served.opening))
+        scene = served.stage.scene(asked.setting(served.opening), wanted)
         if not scene.material.judged:
             raise InputError("it is not known which answers are right, so that no query is better or worse.")
         rows = moved(ranks(scene.before), ranks(scene.after), asked.which)
@@ -152,22 +162,25 @@ def router(served: Served) -> APIRouter:
         return answers.found(material_of(asked.direction), asked.words, asked.limit)
 
     @api.get("/compare/{query}")
-    def compare(query: Row, chosen: Annotated[Chosen, Query()]) -> Comparison:
+    def compare(query: Row, chosen: Annotated[Chosen, Query()], wanted: Waiting) -> Comparison:
         """What methods answer to a query of the test set, side by side."""
         setting = chosen.setting(served.opening)
-        _there(query, served.stage.scene(setting).material.relevance.queries, "query")
-        return comparison(served.stage, setting, query)
+        _there(query, served.stage.scene(setting, wanted).material.relevance.queries, "query")
+        return comparison(served.stage, setting, query, wanted)
 
     @api.post("/compare")
-    def compare_words(asked: Typed) -> Comparison:
+    def compare_words(asked: Typed, wanted: Waiting) -> Comparison:
         """What methods answer to words of one's own; an encoder must have been named when the page was started."""
         if served.encode is None:
             raise InputError("no encoder is there to turn words into a vector; start unhub serve with --encoder.")
         if not asked.text.strip():
             raise InputError("there are no words in the text; write some.")
         setting = asked.setting(served.opening)
+        if not wanted():
+            raise Abandoned
         made = np.asarray(served.encode([asked.text]), dtype=np.float32)
-        return typed(served.stage, setting, asked.text, made[0] if made.ndim == 2 and len(made) == 1 else made)
+        vector = made[0] if made.ndim == 2 and len(made) == 1 else made
+        return typed(served.stage, setting, asked.text, vector, wanted)
 
     @api.get("/map")
     def whole_map(where: Annotated[Where, Query()]) -> Map:
@@ -193,7 +206,7 @@ def router(served: Served) -> APIRouter:
         its = material_of(direction)
         of = its.queries if side == "queries" else its.targets
         _there(row, len(of.media), "item")
-        made = media.shown(of.media[row], its.media_folder, size)
+        made = media.shown(of.media[row], its.media_folder, size, served.pictures)
         if made is None:
             raise HTTPException(404, "nothing shows this item.")
         return made

@@ -7,15 +7,20 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.serve.safety import LARGEST_HEAD, is_loopback
 
+if TYPE_CHECKING:
+    from unhub.serve.connections import Clients
+
 PORT = 8765
-MOST_AT_ONCE = 1000
-"""connections at the same time"""
+BACKLOG = 128
+"""clients that may wait to be accepted; they are accepted all at once, so that each must have a file to spare"""
+IDLE_SECONDS = 5
+"""for which a connection stays open between two requests"""
 TRIED = 20
 """ports that are tried, from the first on, where none is named"""
 PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
@@ -49,7 +54,7 @@ def listening(host: str, port: int | None) -> socket.socket:
                 said = f"cannot listen at {host}:{each}: {reason}; choose another --port or --host."
                 raise InputError(said) from error
             continue
-        made.listen(2048)
+        made.listen(BACKLOG)
         return made
     raise InputError(f"no port is free at {host}; choose one with --port.")
 
@@ -63,22 +68,32 @@ def address(host: str, opened: socket.socket, token: str | None) -> str:
     return f"http://{name}:{port}/" + (f"?token={token}" if token else "")
 
 
-def run(app: Any, opened: socket.socket, *, started: Callable[[], None], browser: str | None = None) -> None:
-    """Serves until it is interrupted."""
+def server_of(app: Any, clients: Clients | None = None) -> Any:
+    """The server of an app: uvicorn with limits on what clients may hold."""
     uvicorn = require("uvicorn", extra="serve")
+    from unhub.serve.connections import Clients
+
+    limits = clients or Clients()
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=limits.connection,
         h11_max_incomplete_event_size=LARGEST_HEAD,
         ws="none",
         lifespan="off",
         log_level="critical",  # what goes wrong is told by the app itself, in a sentence
         access_log=False,
         server_header=False,
-        limit_concurrency=MOST_AT_ONCE,
+        backlog=BACKLOG,
+        limit_concurrency=limits.most + 1,  # past that every connection has a request that is being answered
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
+
+
+def run(app: Any, opened: socket.socket, *, started: Callable[[], None], browser: str | None = None) -> None:
+    """Serves until it is interrupted."""
+    server = server_of(app)
     started()
     if browser is not None:
         webbrowser.open(browser)

@@ -26,7 +26,6 @@ COOKIE = "unhub_token"
 MOST_BYTES = 64 * 1024
 """of the body of a request"""
 LARGEST_HEAD = 32 * 1024
-THREADS = 400
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -129,14 +128,13 @@ class Door:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        _room_for_waiting()
         send = _with_headers(send, scope["path"])
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refusal(scope, headers)
         if refused is not None:
             await refused(scope, receive, send)
             return
-        await self.app(scope, _bounded(receive), send)
+        await self.app(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> Any:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEAD:
@@ -172,30 +170,6 @@ class Door:
         moved = RedirectResponse(f"/?{rest}" if rest else "/", status_code=303)
         moved.set_cookie(COOKIE, self.guard.token, httponly=True, samesite="lax")
         return moved
-
-
-def _room_for_waiting() -> None:
-    """Threads enough for those who wait for a ranking, so that others, and files, are served meanwhile."""
-    from anyio.to_thread import current_default_thread_limiter
-
-    current_default_thread_limiter().total_tokens = THREADS
-
-
-def _bounded(receive: Receive) -> Receive:
-    """Reads no more of a body than is allowed, whatever its head says."""
-    seen = 0
-
-    async def bounded() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MOST_BYTES:
-            from starlette.exceptions import HTTPException
-
-            raise HTTPException(413, f"a request may have {MOST_BYTES:,} bytes at the most.")
-        return message
-
-    return bounded
 
 
 def _with_headers(send: Send, path: str) -> Send:

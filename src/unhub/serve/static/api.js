@@ -2,6 +2,10 @@
 
 import { byId, h, replace } from "./dom.js";
 
+/** This tab, for the server: a newer question of the same name takes the place of one that still waits. */
+const TAB = [...crypto.getRandomValues(new Uint32Array(3))].map((each) => each.toString(36)).join("");
+const BUSY = 503,
+  REPLACED = 409;
 const under = new Map();
 let waiting = 0;
 
@@ -26,10 +30,21 @@ async function ask(name, address, options) {
   const control = new AbortController();
   under.set(name, control);
   busy(1);
+  const headers = { ...options.headers, "x-unhub-tab": TAB, "x-unhub-question": name };
+  const send = () => fetch(address, { ...options, headers, signal: control.signal });
   try {
-    const response = await fetch(address, { ...options, signal: control.signal });
+    let response = await send();
+    if (response.status === BUSY) {
+      complain(name, "Many people are using this page; trying again in a moment …", true);
+      await pause(Number(response.headers.get("retry-after")) || 1, control.signal);
+      response = await send();
+    }
+    if (response.status === REPLACED) return undefined;
+    if (!response.ok) {
+      const said = await response.json().catch(() => ({}));
+      throw new Error(said.error ?? `the server answered ${response.status}`);
+    }
     const answer = await response.json();
-    if (!response.ok) throw new Error(answer.error ?? `the server answered ${response.status}`);
     complain(name, null);
     return answer;
   } catch (error) {
@@ -43,6 +58,19 @@ async function ask(name, address, options) {
     busy(-1);
     if (under.get(name) === control) under.delete(name);
   }
+}
+
+/** Waits some seconds, or until the question is given up. */
+function pause(seconds, signal) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 1000 * seconds);
+    signal.addEventListener("abort", resolve);
+  });
+}
+
+/** Gives up questions by name: their answers are not wanted any more. */
+export function abandon(names) {
+  for (const name of names) under.get(name)?.abort();
 }
 
 function busy(change) {
@@ -65,14 +93,14 @@ export function afresh() {
 export function keep() {
   const [first] = problems.values();
   problems.clear();
-  if (first !== undefined) problems.set("address", first);
+  if (first !== undefined) problems.set("address", { ...first, passing: false });
   kept = true;
 }
 
-/** Shows what went wrong until the same question is answered. */
-function complain(name, text) {
+/** Shows what went wrong until the same question is answered. passing: it is tried again without the reader. */
+function complain(name, text, passing = false) {
   if (text === null) problems.delete(name);
-  else problems.set(name, text);
+  else problems.set(name, { text, passing });
   show();
 }
 
@@ -80,7 +108,9 @@ function show() {
   const place = byId("problem"),
     [first] = problems.values();
   place.hidden = first === undefined;
-  if (first !== undefined) replace(place, `${first} `, h("a", { href: location.pathname }, "Start afresh"));
+  if (first === undefined) return;
+  place.classList.toggle("passing", first.passing);
+  replace(place, `${first.text} `, first.passing ? null : h("a", { href: location.pathname }, "Start afresh"));
 }
 
 /** The address of an item's picture, sound or video. */

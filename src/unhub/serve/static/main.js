@@ -1,6 +1,6 @@
 // The page: reads its address, asks the server once for everything that is shown, and draws it together.
 
-import { afresh, get, keep } from "./api.js";
+import { abandon, afresh, get, keep } from "./api.js";
 import { drawCard } from "./card.js";
 import { askChanges, drawChanges, frameChanges } from "./changes.js";
 import { askComparison, drawComparison, frameCompare } from "./compare.js";
@@ -35,18 +35,27 @@ async function start() {
   await update();
 }
 
+const DRAWN = ["view", "items", "hub", "compare", "changes-worse", "changes-better"];
+/** milliseconds that an answer may take once it is outdated; then it is given up for the newest setting */
+const PATIENCE = 500;
 let busy = false,
-  again = false;
+  again = false,
+  giveUp;
 
 /** Draws what the address says. One at a time: while a slider moves, the server is asked as fast as it answers. */
 async function update() {
   again = busy;
-  if (busy) return;
+  if (busy) {
+    giveUp ??= setTimeout(() => abandon(DRAWN), PATIENCE);
+    return;
+  }
   busy = true;
   try {
     do {
       again = false;
       await drawOnce();
+      clearTimeout(giveUp);
+      giveUp = undefined;
     } while (again);
   } finally {
     busy = false;
@@ -68,7 +77,7 @@ async function drawOnce() {
     state.panel === "changes" ? askChanges(judged(direction)) : null,
   ]);
   if (!newView || !newItems) {
-    if (!view && Object.keys(setting()).length) fallBack();
+    if (!again && !view && Object.keys(setting()).length) fallBack();
     return;
   }
   [view, items, itemsOf, drawnFor] = [newView, newItems, direction, wanted];
