@@ -1,0 +1,55 @@
+"""The lock beside a correction file: of many processes that want it, never two have it."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+
+from unhub.foundation.errors import InputError
+from unhub.serving.journal import Journal
+
+PROCESSES, SECONDS = 6, 1.5
+
+
+def _try_again_and_again(file, results):
+    """Counts how often this process had the lock, and how often somebody else was inside as well."""
+    inside, entered, together, until = f"{file}.inside", 0, 0, time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        try:
+            with Journal(file).alone():
+                entered += 1
+                try:
+                    os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    together += 1
+                    continue
+                os.unlink(inside)
+        except InputError:
+            pass
+    results.put((entered, together))
+
+
+def test_two_are_never_in_together(tmp_path):
+    file = tmp_path / "photos.unhub"
+    start = multiprocessing.get_context("fork")
+    results = start.Queue()
+    processes = [start.Process(target=_try_again_and_again, args=(file, results)) for _ in range(PROCESSES)]
+    for each in processes:
+        each.start()
+    counts = [results.get(timeout=60) for _ in processes]
+    for each in processes:
+        each.join()
+    assert sum(entered for entered, _ in counts) > 100
+    assert sum(together for _, together in counts) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_process_is_told_to_wait(tmp_path):
+    file = tmp_path / "photos.unhub"
+    with Journal(file).alone():
+        with pytest.raises(InputError, match=f"another process works on the exports of {file}; wait until it is done"):
+            with Journal(file).alone():
+                raise AssertionError("two are in")
+        assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []
