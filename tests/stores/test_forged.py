@@ -15,6 +15,7 @@ from stores.journeys import Journey, every_store
 from stores.problem import Problem
 from unhub.foundation.errors import InputError
 from unhub.serving.journal import Journal
+from unhub.serving.places import bias_name
 from unhub.stores import Export, layout, open_store, parse
 
 TAG = "1f3c9a2b"
@@ -74,7 +75,7 @@ def _forge(trip, place, form, **more):
         url, seen = store.url, store.describe()
     made = layout(form, seen.metric, 24, fitted.bias, pad_to=1)
     tag = more.pop("tag", TAG)
-    note = Export(url, place, made, tag=tag, bias="0" * 16, state="serving", items=60, **more)
+    note = Export(url, place, made, tag=tag, bias=bias_name(fitted), state="serving", items=60, **more)
     replace(fitted, exports=(note,)).save(trip.file)
     return note
 
@@ -99,19 +100,25 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
     for form in {"augment", FORMS.get(trip.variant.store, "augment")}:
         for place in (*outside, *tricks):
             _forge(trip, place, form)
-            with pytest.raises(InputError, match=NOT_OURS) as caught:
-                unhub.rollback(trip.file, to=trip.url)
-            assert "\n" not in str(caught.value)
+            for act in (unhub.rollback, unhub.export, unhub.connect):
+                _refused(act, trip, NOT_OURS)
+        _refused(unhub.refresh, trip, NOT_OURS)
     _forge(trip, derived, "augment")
     if trip.variant.store == "pgvector":  # a column is ours or not; a table never is
         with trip.engine.connect() as live:
             live.execute(f'ALTER TABLE "{raw}" ADD COLUMN "{derived}" real')
         _forge(trip, derived, "column")
-    with pytest.raises(InputError, match=NO_MARK) as caught:
-        unhub.rollback(trip.file, to=trip.url)
-    assert derived in str(caught.value)
+    for act in (unhub.rollback, unhub.export, unhub.refresh):
+        assert derived in _refused(act, trip, NO_MARK)
     assert len(unhub.load(trip.file).exports) == 1
     assert _held(trip, every) == before
     assert all(each.read_text() == "three years of work" for each in files)
-    with pytest.raises(InputError, match=f"{NO_MARK}|that unhub did not make"):
-        unhub.export(trip.file, trip.url, form="column" if trip.variant.store == "pgvector" else None)
+
+
+def _refused(act, trip, sentence):
+    """The sentence with which one of unhub's functions refuses the file, with the store that the user has named."""
+    given = {unhub.rollback: {"to": trip.url}, unhub.export: {"to": trip.url}, unhub.refresh: {"store": trip.url}}
+    with pytest.raises(InputError, match=sentence) as caught:
+        act(trip.url, trip.file) if act is unhub.connect else act(trip.file, **given[act])
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ class KeptPoints:
             if fresh:
                 file.write(json.dumps({"sweep": self.about}) + "\n")
             file.write(json.dumps({"job": job, "points": [asdict(each) for each in points]}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def _read(self, path: Path, anew: bool) -> None:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)

@@ -23,6 +23,10 @@ class NewCollection:
         """Whether the collection is there."""
         return self.place.exists()
 
+    def made_by_unhub(self) -> bool:
+        """Whether the collection carries unhub's mark."""
+        return self.place.made_by_unhub()
+
     def create(self) -> None:
         """Makes it with the index and the fields of the origin."""
         self.place.create(self.origin, self.layout.width, self.layout.metric)
