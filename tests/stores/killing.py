@@ -63,7 +63,7 @@ def main(file, url, kills, seed):
     status, first = attempt(file, url)
     if status != 0:
         raise SystemExit(f"the first export failed: {first}")
-    rolled_back(file)
+    rolled_back(file, url)
     calls, seconds = first
     killed = 0
     while killed < int(kills):
@@ -74,7 +74,7 @@ def main(file, url, kills, seed):
         if os.WIFSIGNALED(status):
             killed += 1
         elif status == 0:
-            rolled_back(file)
+            rolled_back(file, url)
         else:
             raise SystemExit(f"an export after {killed} kills failed: {said}")
     status, last = attempt(file, url)
@@ -83,14 +83,14 @@ def main(file, url, kills, seed):
     print(json.dumps({"killed": killed, "calls": calls, "seconds": seconds}))
 
 
-def rolled_back(file):
+def rolled_back(file, url):
     """Takes an export back in a process of its own, so that this one never opens the store."""
     child = os.fork()
     if child == 0:
         import unhub
 
         try:
-            unhub.rollback(file)
+            unhub.rollback(file, to=url)
         except BaseException as error:
             print(f"rollback failed: {error}", file=sys.stderr)
             os._exit(3)

@@ -100,9 +100,10 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
     for form in {"augment", FORMS.get(trip.variant.store, "augment")}:
         for place in (*outside, *tricks):
             _forge(trip, place, form)
-            for act in (unhub.rollback, unhub.export, unhub.connect):
-                _refused(act, trip, NOT_OURS)
-        _refused(unhub.refresh, trip, NOT_OURS)
+            _refused(unhub.rollback, trip, NOT_OURS)
+        _forge(trip, raw, form)
+        for act in (unhub.export, unhub.connect, unhub.refresh):
+            _refused(act, trip, NOT_OURS)
     _forge(trip, derived, "augment")
     if trip.variant.store == "pgvector":  # a column is ours or not; a table never is
         with trip.engine.connect() as live:
