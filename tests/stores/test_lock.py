@@ -48,8 +48,8 @@ def test_two_are_never_in_together(tmp_path):
 def test_a_second_process_is_told_to_wait(tmp_path):
     file = tmp_path / "photos.unhub"
     with Journal(file).alone():
-        with pytest.raises(InputError, match=f"another process works on the exports of {file}; wait until it is done"):
-            with Journal(file).alone():
-                raise AssertionError("two are in")
+        wait = f"another process works on the exports of {file}; wait until it is done"
+        with pytest.raises(InputError, match=wait), Journal(file).alone():
+            raise AssertionError("two are in")
         assert len(list(tmp_path.iterdir())) == 1
     assert list(tmp_path.iterdir()) == []

@@ -28,8 +28,8 @@ def command(
 ) -> None:
     """Take back what exports of this correction have written, finished or not; the old collection was never touched.
 
-    Only the store that --to names is connected to, and only what unhub has named and marked there is removed. Running it
-    again does nothing.
+    Only the store that --to names is connected to, and only what unhub has named and marked there is removed.
+    Running it again does nothing.
 
     \b
     Examples:

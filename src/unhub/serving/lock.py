@@ -85,7 +85,9 @@ def _lock(handle: int, path: Path, busy: str) -> None:
         raise InputError(busy) from None
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"{path} cannot be locked ({why.lower()}); move the correction to a disk with locks.") from error
+        raise InputError(
+            f"{path} cannot be locked ({why.lower()}); move the correction to a disk with locks."
+        ) from error
 
 
 def _is_there(handle: int, path: Path) -> bool:

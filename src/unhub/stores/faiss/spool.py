@@ -18,7 +18,6 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
 
-
 SPEC, MADE_BY = "spec.json", "made_by"
 
 

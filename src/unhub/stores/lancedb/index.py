@@ -14,8 +14,8 @@ from unhub.stores.lancedb.columns import Columns
 from unhub.stores.protocol import Metric
 
 KEY = b"unhub"
-"""where the schema of a table that unhub makes says what it ranks by and which indexes it is to get: it outlives whoever
-made the table, and is the mark that it is ours"""
+"""where the schema of a table that unhub makes says what it ranks by and which indexes it is to get: it outlives
+whoever made the table, and is the mark that it is ours"""
 DISTANCES: dict[Metric, str] = {"ip": "dot", "cosine": "cosine", "l2": "l2"}
 METRICS: dict[str, Metric] = {"dot": "ip", "cosine": "cosine", "l2": "l2"}
 _LONG = timedelta(seconds=7199)
