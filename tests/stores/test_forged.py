@@ -14,10 +14,11 @@ from stores.engines.milvus import Milvus
 from stores.engines.qdrant import local
 from stores.journeys import Journey, every_store
 from stores.problem import Problem
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, StoreError
 from unhub.serving.journal import Journal
 from unhub.serving.places import bias_name
 from unhub.stores import Export, layout, open_store, parse
+from unhub.stores.qdrant.client_engine import ClientEngine
 
 TAG = "1f3c9a2b"
 STORES = [each for each in every_store((True, False)) if each.values[0].store not in ("chroma", "milvus_server")]
@@ -105,6 +106,11 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
         _forge(trip, raw, form)
         for act in (unhub.export, unhub.connect, unhub.refresh):
             _refused(act, trip, NOT_OURS)
+        note = unhub.load(trip.file).exports[0]
+        replace(unhub.load(trip.file), exports=()).save(trip.file)
+        Journal(trip.file).note(note)  # the note of an export that was cut short is believed no more
+        _refused(unhub.rollback, trip, NOT_OURS)
+        Journal(trip.file).forget(note)
     _forge(trip, derived, "augment")
     if trip.variant.store == "pgvector":  # a column is ours or not; a table never is
         with trip.engine.connect() as live:
@@ -274,3 +280,15 @@ def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, form):
     with closing(open_store(url)) as store:
         assert not store.corrected(done.record.place, made).exists()
         assert store.engine.marks() == {}
+
+
+@pytest.mark.parametrize("form", ["augment", "payload"])
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
+def test_a_store_that_keeps_no_mark_is_refused_before_anything_is_written(trip, form, monkeypatch):
+    """As a Qdrant server before 1.16 does, which knows no metadata of a collection."""
+    monkeypatch.setattr(ClientEngine, "marks", lambda self: {})
+    with pytest.raises(StoreError, match=r"1\.16 or newer"):
+        unhub.export(trip.file, trip.url, form=form)
+    with closing(open_store(trip.url)) as store:
+        assert [each.name for each in store.engine.client.get_collections().collections] == [trip.name]
+        assert next(store.scan()).rest[0][0].keys() == {"group"}

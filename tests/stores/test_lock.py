@@ -6,10 +6,11 @@ import time
 
 import pytest
 
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.serving import lock
 from unhub.serving.journal import Journal
 
-PROCESSES, SECONDS = 6, 1.5
+PROCESSES, SECONDS = 6, 1.0
 
 
 def _try_again_and_again(file, results):
@@ -52,4 +53,36 @@ def test_a_second_process_is_told_to_wait(tmp_path):
         with pytest.raises(InputError, match=wait), Journal(file).alone():
             raise AssertionError("two are in")
         assert len(list(tmp_path.iterdir())) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_lock_of_ours_is_left_alone(tmp_path):
+    file, there, thesis = (tmp_path / name for name in ("photos.unhub", "photos.unhub.lock", "thesis.docx"))
+    thesis.write_text("three years of work")
+    there.symlink_to(thesis)
+    with pytest.raises(InputError, match="is a link and not a lock of unhub; remove it"), Journal(file).alone():
+        pass
+    there.unlink()
+    there.write_text("of another program")
+    with pytest.raises(InputError, match="is not a lock of unhub"), Journal(file).alone():
+        pass
+    assert (there.read_text(), thesis.read_text()) == ("of another program", "three years of work")
+    there.unlink()
+    os.mkfifo(there)
+    with pytest.raises(InputError, match="is not a lock of unhub"), Journal(file).alone():
+        pass
+
+
+def test_what_a_killed_process_has_left_is_taken_over(tmp_path):
+    (tmp_path / "photos.unhub.lock").touch()
+    with Journal(tmp_path / "photos.unhub").alone():
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_system_without_locks_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "fcntl", None)
+    warned = pytest.warns(UnhubWarning, match="has no file locks; see yourself that no two")
+    with warned, Journal(tmp_path / "photos.unhub").alone():
+        pass
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
 
 
@@ -50,6 +51,8 @@ class KeptPoints:
             file.write(json.dumps({"job": job, "points": [asdict(each) for each in points]}) + "\n")
             file.flush()
             os.fsync(file.fileno())
+        if fresh:
+            names_to_disk(self.path.parent)
 
     def _read(self, path: Path, anew: bool) -> None:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)

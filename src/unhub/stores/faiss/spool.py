@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
@@ -114,12 +115,7 @@ class Spool:
         for name, unit in (("ids", 8), ("vectors", 4 * width)):
             with open(self.folder / name, "ab") as file:
                 file.truncate(count * unit)
-        if os.name == "posix":  # the names of the two files as well; elsewhere a folder cannot be opened
-            handle = os.open(self.folder, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        names_to_disk(self.folder)
         self._trimmed = True
 
 
@@ -129,4 +125,4 @@ def _inside(folder: Path) -> list[str]:
 
 def _left(name: str) -> bool:
     """Whether this is what a kill leaves of a spec that was being written."""
-    return name.startswith(".spec-") and name.endswith(".json")
+    return name.startswith(".spec") and name.endswith(".json")

@@ -109,9 +109,6 @@ class ClientEngine:
         settings = settings_like(info.config, vector, dim, distance)
         settings["metadata"][f"{MADE}{self.name}"] = "collection"
         self.client.create_collection(self.name, **settings)
-        if self.name not in self.marks():
-            self.drop()  # it is empty, and we have just made it
-            raise StoreError(_NO_METADATA)
         for field, index in (info.payload_schema or {}).items():
             if MARK not in field:
                 self.client.create_payload_index(self.name, field, index.params or index.data_type, wait=True)
