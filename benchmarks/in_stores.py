@@ -129,7 +129,7 @@ def _measured(
     if done.tested.effort > 1:  # the same index, told to look at no more than the raw one
         unhub.export(file, url, effort=1)
         measured |= {f"{name}_same_effort": value for name, value in searched().items()}
-    unhub.rollback(file)
+    unhub.rollback(file, to=url)
     return measured | {
         "store": loader.store,
         "index": loader.index,

@@ -43,7 +43,7 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     again = run("export", "photos.unhub", "--to", URL)
     assert "wrote 0 items" in again.out
     assert "40 were there from before" in again.out
-    assert "unhub rollback photos.unhub" in again.out
+    assert f"unhub rollback photos.unhub --to faiss://{folder}/photos.faiss" in again.out
 
     found = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--json")
     exact = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--exact", "--json")
@@ -53,10 +53,15 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     assert narrow.code == 0
     assert {line.split("\t")[2] for line in narrow.out.splitlines()[1:]} == {"100", "101"}
 
-    back = run("rollback", "photos.unhub")
+    unnamed = run("rollback", "photos.unhub")
+    assert (unnamed.code, unnamed.out, unnamed.err.count("\n")) == (2, "", 1)
+    assert f"was exported to faiss://{folder}/photos.faiss; name the store to take back from with --to" in unnamed.err
+    assert (folder / done["place"]).exists()
+    back = run("rollback", "photos.unhub", "--to", URL)
     assert f"removed {done['place']}" in back.out
     assert {path.name for path in folder.iterdir()} == before
-    assert "nothing to take back" in run("rollback", "photos.unhub").out
+    nothing = run("rollback", "photos.unhub")
+    assert (nothing.code, nothing.out) == (0, "nothing to take back\n")
     assert json.loads(run("rollback", "photos.unhub", "--json").out)["exports"] == []
 
 
@@ -85,7 +90,7 @@ def test_a_new_fit_over_an_exported_file_keeps_the_way_back(run: Run, folder: Pa
         assert retriever.form == "rerank"
     second = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)["place"]
     assert first != second
-    assert len(json.loads(run("rollback", "photos.unhub", "--json").out)["exports"]) == 2
+    assert len(json.loads(run("rollback", "photos.unhub", "--to", URL, "--json").out)["exports"]) == 2
     assert sorted(path.name for path in folder.glob("*.faiss")) == ["photos.faiss"]
 
 
@@ -162,7 +167,7 @@ def test_a_gallery_fitted_from_files_can_be_exported_to_an_index_of_the_same_ids
     assert run(*fit, "-o", "gallery.unhub").code == 0
     done = json.loads(run("export", "gallery.unhub", "--to", URL, "--json").out)
     assert (done["state"], done["written"]) == ("serving", 40)
-    run("rollback", "gallery.unhub")
+    assert run("rollback", "gallery.unhub", "--to", URL).code == 0
 
 
 def test_a_search_in_another_collection_is_refused(run: Run, folder: Path, fitted: Path) -> None:

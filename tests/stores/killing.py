@@ -1,7 +1,8 @@
 """Exports that are killed at random points, again and again: ``python killing.py FILE URL KILLS SEED``.
 
 Half of the kills come at a random call of unhub's own functions, half at a random moment, which may be inside the
-store's client. Each attempt is a process of its own. The last one is left alone. Prints how often one was killed.
+store's client. After every fourth, what is there is taken back. Each attempt is a process of its own. The last one is
+left alone. Prints how often one was killed.
 """
 
 import json
@@ -63,7 +64,7 @@ def main(file, url, kills, seed):
     status, first = attempt(file, url)
     if status != 0:
         raise SystemExit(f"the first export failed: {first}")
-    rolled_back(file)
+    rolled_back(file, url)
     calls, seconds = first
     killed = 0
     while killed < int(kills):
@@ -73,8 +74,10 @@ def main(file, url, kills, seed):
             status, said = attempt(file, url, seconds=max(0.001, rng.random() * seconds))
         if os.WIFSIGNALED(status):
             killed += 1
+            if killed % 4 == 0:
+                rolled_back(file, url)
         elif status == 0:
-            rolled_back(file)
+            rolled_back(file, url)
         else:
             raise SystemExit(f"an export after {killed} kills failed: {said}")
     status, last = attempt(file, url)
@@ -83,14 +86,21 @@ def main(file, url, kills, seed):
     print(json.dumps({"killed": killed, "calls": calls, "seconds": seconds}))
 
 
-def rolled_back(file):
-    """Takes an export back in a process of its own, so that this one never opens the store."""
+def rolled_back(file, url):
+    """Takes an export back, whole or not, in a process of its own, so that this one never opens the store."""
     child = os.fork()
     if child == 0:
+        from contextlib import closing
+
         import unhub
+        from unhub.stores import corrected_place, open_store
 
         try:
-            unhub.rollback(file)
+            done = unhub.rollback(file, to=url)
+            with closing(open_store(url)) as store:
+                left = [each.place for each in done.exports if corrected_place(store, each.place, each.layout).exists()]
+            if left:
+                raise RuntimeError(f"{left} is still there")
         except BaseException as error:
             print(f"rollback failed: {error}", file=sys.stderr)
             os._exit(3)

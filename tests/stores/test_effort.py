@@ -57,7 +57,7 @@ def test_a_search_that_looks_at_more_finds_more_and_the_correction_keeps_that(
     assert found == pytest.approx(recall(done.tested.effort))
     again = unhub.export(file, url)
     assert again.tested.effort == done.tested.effort
-    unhub.rollback(file)
+    unhub.rollback(file, to=url)
     with closing(open_store(url)) as opened:
         opened.drop()
 

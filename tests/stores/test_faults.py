@@ -40,7 +40,7 @@ def journey(engines, tmp_path):
     yield make
     for each in made:
         if each.file.exists():
-            unhub.rollback(each.file)
+            unhub.rollback(each.file, to=each.url)
         with closing(open_store(each.url)) as store:
             store.drop()
 

@@ -34,7 +34,7 @@ def journey(engines, problem, tmp_path):
     yield make
     for each in made:
         if each.file.exists():
-            unhub.rollback(each.file)
+            unhub.rollback(each.file, to=each.url)
         with closing(open_store(each.url)) as store:
             store.drop()
 
@@ -91,9 +91,9 @@ def test_export_serves_corrected_results_and_rollback_leaves_no_trace(journey, v
 
     again = unhub.export(trip.file, trip.url)
     assert (again.written, again.found) == (0, 500)
-    first = unhub.rollback(trip.file)
+    first = unhub.rollback(trip.file, to=trip.url)
     assert len(first.exports) == 1
-    assert unhub.rollback(trip.file).exports == ()
+    assert unhub.rollback(trip.file, to=trip.url).exports == ()
     with closing(open_store(trip.url)) as store:
         assert store.describe() == before
         if plan.form in ("augment", "constant_norm"):

@@ -150,7 +150,8 @@ def test_somebody_elses_column_is_left_alone(postgres, items, problem):
     with postgres.connect() as live:
         live.execute(f"ALTER TABLE {store.name} ADD COLUMN price real")
     made = store.corrected("price", layout("column", "ip", 64, problem.bias))
-    for act in (made.create, made.drop, made.exists):
+    assert (made.exists(), made.made_by_unhub()) == (True, False)
+    for act in (made.create, made.drop):
         with pytest.raises(InputError, match="a column price that unhub did not make"):
             act()
     assert "price" in [each[1] for each in shape(postgres, store)[0]]

@@ -68,7 +68,7 @@ def test_vectors_of_any_length_count_by_their_direction_wherever_they_stand(inde
         exact = problem.queries @ vectors.T + fitted.bias
         assert overlap(rows, best(exact, 10)) > done.tested.recall - 0.1
         assert done.tested.recall == 1 or "HNSW" in factory
-        unhub.rollback(file)
+        unhub.rollback(file, to=url)
 
 
 def test_queries_of_any_length_count_by_their_direction(index, problem, tmp_path):
@@ -247,7 +247,7 @@ def test_an_item_that_there_is_no_room_for_ends_the_export_with_a_way_on(index, 
     with unhub.connect(url, file) as retriever:
         assert retriever.form == "rerank"
     assert unhub.export(file, url).record.state == "serving"
-    assert len(unhub.rollback(file).exports) == 2
+    assert len(unhub.rollback(file, to=url).exports) == 2
     assert sorted(path.name for path in tmp_path.glob("*.faiss*")) == ["photos.faiss"]
 
 
@@ -263,7 +263,8 @@ def test_of_two_stores_the_one_that_was_not_followed_is_behind(index, problem, t
     with unhub.connect(first, file) as one, unhub.connect(second, file) as two:
         assert (one.form, two.form) == ("augment", "rerank")
     assert unhub.export(file, second).record.state == "serving"
-    assert len(unhub.rollback(file).exports) == 3
+    assert len(unhub.rollback(file, to=first).exports) == 1
+    assert len(unhub.rollback(file, to=second).exports) == 2
 
 
 def test_a_longer_correction_of_its_own_knows_of_no_export(index, problem, tmp_path):
@@ -360,9 +361,9 @@ def test_an_alias_of_the_user_comes_back_however_often_it_was_taken(aliased):
     second = unhub.export(file, aliased.url, alias="live")
     third = unhub.export(file, aliased.url, alias="live", form="constant_norm")
     assert first.record.place == second.record.place != third.record.place
-    unhub.rollback(file)
+    unhub.rollback(file, to=aliased.url)
     assert aliased.points_to("live") == "photos"
-    unhub.rollback(file)
+    unhub.rollback(file, to=aliased.url)
     assert aliased.points_to("live") == "photos"
 
 
@@ -375,7 +376,7 @@ def test_an_export_cut_short_after_the_switch_still_knows_where_the_alias_was(al
             unhub.export(file, aliased.url, alias="live")
     assert aliased.points_to("live") != "photos"
     unhub.export(file, aliased.url, alias="live")
-    unhub.rollback(file)
+    unhub.rollback(file, to=aliased.url)
     assert aliased.points_to("live") == "photos"
 
 
@@ -384,8 +385,8 @@ def test_two_corrections_of_one_collection_come_back_in_any_order(aliased):
     one, two = aliased.fit("a.unhub"), aliased.fit("b.unhub", tau=0.1)
     unhub.export(one, aliased.url)
     unhub.export(two, aliased.url)
-    unhub.rollback(one)
-    unhub.rollback(two)
+    unhub.rollback(one, to=aliased.url)
+    unhub.rollback(two, to=aliased.url)
     assert aliased.points_to("photos_corrected") is None
     with closing(open_store(aliased.url)) as store:
         assert store.describe().count == 200
@@ -512,8 +513,8 @@ def test_only_what_was_there_is_called_removed(index, problem, tmp_path):
     place = unhub.export(file, url).record.place
     copy = tmp_path / "copy.unhub"
     copy.write_bytes(file.read_bytes())
-    assert unhub.rollback(file).plain()[0]["removed"] == place
-    assert unhub.rollback(copy).plain()[0]["removed"] is None
+    assert unhub.rollback(file, to=url).plain()[0]["removed"] == place
+    assert unhub.rollback(copy, to=url).plain()[0]["removed"] is None
 
 
 @pytest.mark.parametrize(

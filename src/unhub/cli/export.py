@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
@@ -118,7 +119,8 @@ def command(
         other = "fetch more, with fetch=1000 in the address" if few else "try another --form"
         raise StoreError(
             f"the self-test failed ({done.tested}), so {done.record.place} is not put to use and "
-            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {correction}, or {other}."
+            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {correction} --to "
+            f"{done.plan.origin.url}, or {other}."
         )
 
 
@@ -175,5 +177,6 @@ def _show(done: Exported, correction: str) -> None:
     if done.record.alias is not None:
         console.say(f"alias {done.record.alias} points to {done.record.place}")
     console.say("next:")
-    console.say(f"  unhub search {console.printable(correction)} --queries QUERIES.npy")
-    console.say(f"  unhub rollback {console.printable(correction)}")
+    file, store = console.printable(correction), console.printable(shlex.quote(done.plan.origin.url))
+    console.say(f"  unhub search {file} --store {store} --queries QUERIES.npy")
+    console.say(f"  unhub rollback {file} --to {store}")

@@ -19,7 +19,8 @@ def command(
         typer.Option(
             "--to",
             metavar="ADDRESS",
-            help="Only this store; also to give a password, which the file does not keep.",
+            help="The store to take it back from, with a password if it needs one; without it, what the file knows of "
+            "is listed.",
             show_default=False,
         ),
     ] = None,
@@ -27,11 +28,12 @@ def command(
 ) -> None:
     """Take back what exports of this correction have written, finished or not; the old collection was never touched.
 
+    Only the store that --to names is connected to, and only what unhub has named and marked there is removed.
     Running it again does nothing.
 
     \b
     Examples:
-      unhub rollback photos.unhub
+      unhub rollback photos.unhub --to faiss://photos.faiss
     """
     from unhub.serving.rollback import rollback
 
@@ -44,7 +46,7 @@ def command(
         what = f"removed {each.place}" if done.removed(each) is not None else "nothing was there to remove"
         console.say(f"{each.origin}: {what}")
         if each.alias is not None:
-            now = f"points to {each.alias_before} again" if each.alias_before else "is gone"
-            console.say(f"alias {each.alias} {now}")
+            now = done.aliases.get(each.alias)
+            console.say(f"alias {each.alias} {f'points to {now}' if now else 'is gone'}")
     if not done.exports:
         console.say("nothing to take back")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
 
 
@@ -47,6 +49,10 @@ class KeptPoints:
             if fresh:
                 file.write(json.dumps({"sweep": self.about}) + "\n")
             file.write(json.dumps({"job": job, "points": [asdict(each) for each in points]}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if fresh:
+            names_to_disk(self.path.parent)
 
     def _read(self, path: Path, anew: bool) -> None:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)

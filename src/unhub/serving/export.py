@@ -17,10 +17,19 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
 from unhub.serving.journal import Journal, beginning
-from unhub.serving.places import alias_before, bias_name, not_unit, refuse_other_kind, serving_export
+from unhub.serving.places import (
+    alias_before,
+    bias_name,
+    not_unit,
+    own_place,
+    point_back,
+    refuse_other_kind,
+    serving_export,
+)
 from unhub.serving.probes import ExactTop, K, Tested, choose_probes
 from unhub.serving.rerank import reranked
-from unhub.stores import Collection, Corrected, Export, Form, Plan, corrected_place, make_plan, open_store
+from unhub.stores import Collection, Corrected, Export, Form, Plan, make_plan, open_store
+from unhub.stores.layout import MOST_EFFORT as LARGEST_EFFORT
 from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Tunable
 
@@ -107,6 +116,8 @@ def export(
     """
     batch = count("batch", batch)
     wanted = None if effort is None else positive("effort", effort)
+    if wanted is not None and not 1 / LARGEST_EFFORT <= wanted <= LARGEST_EFFORT:
+        raise InputError(f"effort is {wanted:g}; give a number up to {LARGEST_EFFORT:g}, such as 2.")
     with beginning(correction) as (known, journal), closing(open_store(to)) as collection:
         plan, before = _plan(known, collection, form, pad_to, scale, alias)
         record = before or _record(known, journal, collection, plan)
@@ -135,7 +146,7 @@ def _record(known: Correction, journal: Journal | None, collection: Collection, 
     others = (*known.exports, *(() if journal is None else journal.read()))
     again = next((each for each in others if (each.origin, each.place) == (plan.origin.url, plan.place)), None)
     alias = plan.alias if again is None or again.alias != plan.alias else None
-    return Export(
+    record = Export(
         origin=plan.origin.url,
         place=plan.place,
         layout=plan.layout,
@@ -145,6 +156,10 @@ def _record(known: Correction, journal: Journal | None, collection: Collection, 
         alias_before=alias_before(collection, alias, others) if again is None or alias else again.alias_before,
         items=plan.origin.count,
     )
+    try:
+        return Export.from_plain(record.plain())  # what a file could not give back is not begun
+    except ValueError as error:
+        raise InputError(f"an export to {plan.origin.url} cannot be noted in a file ({error}); rename it.") from error
 
 
 def _switch(collection: Collection, record: Export) -> None:
@@ -154,7 +169,7 @@ def _switch(collection: Collection, record: Export) -> None:
     if record.state == "serving":
         collection.point(record.alias, record.place)
     elif collection.alias(record.alias) == record.place:
-        collection.point(record.alias, record.alias_before)
+        point_back(collection, record.alias, record.alias_before)
 
 
 def noting(correction: Correction, record: Export) -> Correction:
@@ -191,7 +206,18 @@ def _plan(
     before = serving_export(known, origin.url)
     if before is None or (form, pad_to, scale, alias) != (None, None, None, None):
         return plan, None
+    before = replace(before, alias=_noted_alias(collection, before))
     return replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias), before
+
+
+def _noted_alias(collection: Collection, before: Export) -> str | None:
+    """The alias that a file notes, unless it points by now to what is not unhub's: that is not taken from anybody."""
+    if before.alias is None or not collection.abilities.aliases:
+        return None
+    now = collection.alias(before.alias)
+    if now is None:
+        return _free_alias(collection, before.alias)
+    return before.alias if now == before.place or collection.sibling(now).made_by_unhub() else None
 
 
 def _free_alias(collection: Collection, alias: str | None) -> str | None:
@@ -241,7 +267,7 @@ def _checked(
 def _place(collection: Collection, record: Export, biases: Biases) -> Corrected:
     if record.place is None:
         return reranked(collection, biases)
-    return corrected_place(collection, record.place, record.layout)
+    return own_place(collection, record)
 
 
 def _write(

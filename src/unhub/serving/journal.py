@@ -12,12 +12,11 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.serving.lock import locked
 from unhub.stores import Export, is_address
 
-try:
-    import fcntl
-except ImportError:  # elsewhere than on POSIX two exports at once are the user's own care
-    fcntl = None  # type: ignore[assignment]
+LONGEST = 2**24
+"""bytes of a journal; one export takes about a thousand"""
 
 
 class Journal:
@@ -29,28 +28,20 @@ class Journal:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Nobody else exports, refreshes or takes back with this file meanwhile; an error if somebody does."""
-        place = self.path.with_suffix(".lock")
-        with open(place, "w") as handle:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise InputError(
-                        f"another process works on the exports of {self.path.with_suffix('')}; wait until it is done."
-                    ) from None
-            try:
-                yield
-            finally:
-                place.unlink(missing_ok=True)
+        busy = f"another process works on the exports of {self.path.with_suffix('')}; wait until it is done."
+        with locked(self.path.with_suffix(".lock"), busy):
+            yield
 
     def read(self) -> list[Export]:
         """The exports that were begun and not finished."""
+        if not self.path.exists():
+            return []
         try:
+            if not self.path.is_file() or self.path.stat().st_size > LONGEST:
+                raise ValueError("no journal is so large")
             noted = json.loads(self.path.read_text(encoding="utf-8"))
             return [Export.from_plain(each) for each in noted["exports"]]
-        except FileNotFoundError:
-            return []
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{self.path} is damaged; remove it, and with it what it names in the store (unhub_ in its name)."
             ) from error

@@ -1,4 +1,9 @@
-"""Which export of a correction serves a collection."""
+"""Which export of a correction serves a collection, and where it is: only at a place that is unhub's own.
+
+A correction file may come from anybody, so that what it notes of exports is compared with the store before anything is
+read, written or removed there: the place must have the name that unhub itself would give it, and before it is written
+to or removed it must carry the mark that an export leaves in the store.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,11 @@ from collections.abc import Iterable
 from unhub.api.correction import Correction
 from unhub.core.fingerprint import fingerprint
 from unhub.foundation.errors import InputError
-from unhub.stores import Collection, Description, Export
+from unhub.stores import Collection, Corrected, Description, Export, corrected_place
+
+_WORDS = {"payload": "payload field", "column": "column", "expression": "column"}
+_KINDS = {"faiss": "file", "lancedb": "table"}
+_SHOWN = 80
 
 
 def bias_name(correction: Correction) -> str:
@@ -22,6 +31,36 @@ def serving_export(correction: Correction, origin: str) -> Export | None:
         each for each in correction.exports if each.origin == origin and each.state == "serving" and each.bias == mine
     ]
     return serving[-1] if serving else None
+
+
+def exported_place(collection: Collection, export: Export) -> Corrected:
+    """The place of an export, to be searched; refused unless it has the name that unhub gives."""
+    wanted, noted = collection.derived(export.tag), export.place or ""
+    if noted != wanted:
+        raise InputError(
+            f"{noted[:_SHOWN]!r} is not a name that unhub gives to what it writes beside {collection.url} (that would "
+            f"be {wanted}); nothing was touched, since this correction file is damaged or from somebody else."
+        )
+    return corrected_place(collection, wanted, export.layout)
+
+
+def own_place(collection: Collection, export: Export) -> Corrected:
+    """The place of an export, to be written or removed; refused if something is there that unhub has not marked."""
+    place = exported_place(collection, export)
+    if place.exists() and not place.made_by_unhub():
+        place.close()
+        what = _WORDS.get(export.layout.form) or _KINDS.get(collection.kind, "collection")
+        raise InputError(
+            f"{collection.url}: the {what} {export.place} does not carry unhub's mark, so it is left alone (an export "
+            f"of release 0.1.0 has none); if it is yours to remove, remove this {what} yourself and run the same again."
+        )
+    return place
+
+
+def point_back(collection: Collection, alias: str, before: str | None) -> None:
+    """Points an alias where it was, if there is such a collection; takes it away otherwise."""
+    there = before is not None and collection.sibling(before).exists()
+    collection.point(alias, before if there else None)
 
 
 def alias_before(collection: Collection, alias: str | None, known: Iterable[Export]) -> str | None:

@@ -18,8 +18,8 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
 from unhub.serving.journal import beginning
-from unhub.serving.places import bias_name, serving_export
-from unhub.stores import Block, Collection, Export, corrected_place, open_store
+from unhub.serving.places import bias_name, own_place, serving_export
+from unhub.stores import Block, Collection, Export, open_store
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +131,8 @@ def _follow(
     collection: Collection, record: Export, found: _Found, *, everything: bool, progress: Progress | None
 ) -> None:
     """Brings what was exported to where the collection is; after a run that was cut short, all is written again."""
-    assert record.place is not None
     biases = Biases(found.correction)
-    with closing(corrected_place(collection, record.place, record.layout)) as place:
+    with closing(own_place(collection, record)) as place:
         there = {each for some in place.ids() for each in some}
         fresh = {*found.new, *found.changed}
         if not (fresh or found.gone or everything) and len(there) == len(biases):

@@ -34,6 +34,10 @@ class Reranked:
         """Nothing is written, so there is never anything."""
         return False
 
+    def made_by_unhub(self) -> bool:
+        """Nothing is written, so there is never anything."""
+        return False
+
     def create(self) -> None:
         """Nothing to make."""
 

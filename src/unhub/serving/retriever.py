@@ -16,9 +16,9 @@ from unhub.core.parameters import count
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, FloatArray
 from unhub.serving.biases import Biases
-from unhub.serving.places import serving_export
+from unhub.serving.places import exported_place, serving_export
 from unhub.serving.rerank import reranked
-from unhub.stores import Collection, Corrected, Export, Found, corrected_place, open_store
+from unhub.stores import Collection, Corrected, Export, Found, open_store
 from unhub.stores.lengths import unit_rows
 
 
@@ -55,7 +55,7 @@ class Retriever:
         self._place: Corrected = (
             reranked(collection, self._biases, fetch)
             if export is None or export.place is None
-            else corrected_place(collection, export.place, export.layout)
+            else exported_place(collection, export)
         )
 
     def search(self, queries: Any, k: int = 10, *, filter: Any = None, corrected: bool = True) -> Retrieved:

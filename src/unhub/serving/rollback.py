@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.serving.journal import beginning
-from unhub.serving.places import alias_before
-from unhub.stores import Export, corrected_place, open_store
+from unhub.serving.places import alias_before, own_place, point_back
+from unhub.stores import Collection, Export, open_store, parse
+
+_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -18,44 +21,57 @@ class RolledBack:
     """What was taken back: the exports, finished or begun, of a correction file."""
 
     exports: tuple[Export, ...]
-    absent: frozenset[tuple[str, str | None]] = frozenset()
-    """origin and place of those that were not there any more, or not yet"""
+    absent: frozenset[str | None] = frozenset()
+    """places of those that were not there any more, or not yet"""
+    aliases: Mapping[str, str | None] = field(default_factory=dict)
+    """where each alias of the exports points now; None if it is gone"""
 
     def removed(self, export: Export) -> str | None:
         """The place of one of the exports, if it was there to be removed."""
-        return None if (export.origin, export.place) in self.absent else export.place
+        return None if export.place in self.absent else export.place
 
     def plain(self) -> list[dict[str, Any]]:
         """What was removed, as JSON can hold it."""
         return [
-            {"store": each.origin, "removed": self.removed(each), "alias": each.alias, "alias_now": each.alias_before}
+            {
+                "store": each.origin,
+                "removed": self.removed(each),
+                "alias": each.alias,
+                "alias_now": self.aliases.get(each.alias) if each.alias is not None else None,
+            }
             for each in self.exports
         ]
 
 
 def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> RolledBack:
-    """Takes back every export that the file knows of; what was there before the first one serves again.
+    """Takes back every export to one store that the file knows of; what was there before the first serves again.
 
-    to: the address of one store, also to give a password that the file does not keep; without it, all. Running it
+    correction: the file that was exported. to: the address of the store, with its password if it needs one. A file may
+    come from anybody, so that the address which it notes is never connected to unless it is named here; without ``to``
+    an error lists what the file knows of. Only what unhub has named and marked in the store is removed. Running it
     again does nothing.
     """
     with beginning(correction) as (known, journal):
         assert journal is not None  # a path has one
         every = _merged((*known.exports, *journal.read()))
-        chosen = [each for each in every if to is None or each.origin == _origin(to)]
-        if to is not None and every and not chosen:
-            origins = ", ".join(sorted({each.origin for each in every}))
-            raise InputError(f"nothing was exported to {_origin(to)}; this file knows of {origins}.")
-        absent: set[tuple[str, str | None]] = set()
-        for origin in dict.fromkeys(each.origin for each in chosen):
-            gone = _take_back([each for each in chosen if each.origin == origin], to or origin, every)
-            absent |= {(origin, place) for place in gone}
+        if not every:
+            return RolledBack(())
+        if to is None:
+            raise InputError(
+                f"{os.fspath(correction)} was exported to {_listed(every)}; name the store to take back from with --to "
+                f"ADDRESS (to= in Python), since a file alone does not make unhub connect anywhere."
+            )
+        with closing(open_store(to)) as collection:
+            chosen = [each for each in every if _canonical(each.origin) == collection.url]
+            if not chosen:
+                raise InputError(f"nothing was exported to {collection.url}; this file knows of {_listed(every)}.")
+            done = _take_back(collection, chosen, every)
         if any(each in known.exports for each in chosen):
             left = tuple(each for each in known.exports if each not in chosen)
             replace(known, exports=left).save(correction)
         for each in chosen:
             journal.forget(each)
-    return RolledBack(tuple(chosen), frozenset(absent))
+    return done
 
 
 def _merged(exports: tuple[Export, ...]) -> list[Export]:
@@ -66,28 +82,42 @@ def _merged(exports: tuple[Export, ...]) -> list[Export]:
     return list(found.values())
 
 
-def _origin(to: str) -> str:
-    with closing(open_store(to)) as collection:
-        return collection.url
+def _canonical(origin: str) -> str:
+    """An address as unhub writes it, without any secret."""
+    try:
+        return str(parse(origin))
+    except InputError:
+        return "an address that cannot be read"
 
 
-def _take_back(exports: list[Export], url: str, every: list[Export]) -> list[str]:
+def _listed(exports: list[Export]) -> str:
+    origins = sorted({_canonical(each.origin) for each in exports})
+    more = f" and {len(origins) - _LISTED} more" if len(origins) > _LISTED else ""
+    return f"{', '.join(origins[:_LISTED])}{more}"
+
+
+def _take_back(collection: Collection, exports: list[Export], every: list[Export]) -> RolledBack:
     """Points aliases back first, so that nobody searches what is about to go; then removes what was written.
 
-    Gives back the places that were not there.
+    Every place is looked at before anything is changed.
     """
-    absent = []
-    with closing(open_store(url)) as collection:
-        places = {each.place for each in exports}
-        for alias in dict.fromkeys(each.alias for each in exports if each.alias is not None):
+    with ExitStack() as opened:
+        places = {
+            each.place: opened.enter_context(closing(own_place(collection, _still(each))))
+            for each in exports
+            if each.place is not None
+        }
+        absent = frozenset(name for name, place in places.items() if not place.exists())
+        aliases = dict.fromkeys(each.alias for each in exports if each.alias is not None)
+        for alias in aliases:
             if collection.alias(alias) in places:
-                before = alias_before(collection, alias, every)
-                there = before is not None and collection.sibling(before).exists()
-                collection.point(alias, before if there else None)
-        for each in exports:
-            if each.place is not None:
-                with closing(corrected_place(collection, each.place, each.layout)) as place:
-                    if not place.exists():
-                        absent.append(each.place)
-                    place.drop()  # also what is not yet a place, such as a waiting table
-    return absent
+                point_back(collection, alias, alias_before(collection, alias, every))
+            aliases[alias] = collection.alias(alias)
+        for place in places.values():
+            place.drop()  # also what is not yet a place, such as a spool
+    return RolledBack(tuple(exports), absent, aliases)
+
+
+def _still(export: Export) -> Export:
+    """The export as if no search were told to look at more, which needs the index."""
+    return replace(export, layout=replace(export.layout, effort=1.0))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unhub.foundation.errors import StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.layout import Layout
 from unhub.stores.protocol import BLOCK, Block, Collection, Found, Tunable
@@ -23,9 +24,20 @@ class NewCollection:
         """Whether the collection is there."""
         return self.place.exists()
 
+    def made_by_unhub(self) -> bool:
+        """Whether the collection carries unhub's mark."""
+        return self.place.made_by_unhub()
+
     def create(self) -> None:
-        """Makes it with the index and the fields of the origin."""
+        """Makes it with the index and the fields of the origin; refused where the store does not keep unhub's mark."""
+        new = not self.place.exists()
         self.place.create(self.origin, self.layout.width, self.layout.metric)
+        if new and not self.place.made_by_unhub():
+            self.place.drop()  # it is empty, and we have just made it
+            raise StoreError(
+                f"{self.place.url} does not keep the mark by which unhub knows its own; update the store "
+                f"(Qdrant to 1.16 or newer)."
+            )
 
     def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
         """The ids that are in it."""

@@ -13,13 +13,15 @@ few bits, the padding holds the bias again, every copy a part of a step off: the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
+from unhub.stores import fields as checked
 from unhub.stores.lengths import unit_rows
 from unhub.stores.protocol import Corrected, Form, Metric
 
@@ -30,6 +32,13 @@ CENTRED = 1e-4
 """a bias whose mean is this small beside its largest is centred already"""
 SLACK = 1.05
 """how much longer than the longest target the constant length is made, so that later targets fit in"""
+FILLED = ("constant_norm", "expression")
+"""forms with one more number, which makes all vectors equally long"""
+
+WIDEST = 2**20
+LARGEST = 1e30
+MOST_EFFORT = 1000.0
+"""what a layout from a file may say at most: numbers in a vector, any number in it, times as much to look at"""
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,32 @@ class Layout:
         """The fields as JSON can hold them."""
         return asdict(self)
 
+    @classmethod
+    def from_plain(cls, fields: Any) -> Layout:
+        """The layout that ``plain`` wrote. A file may come from anybody: ValueError unless every field is in range."""
+        if not isinstance(fields, Mapping) or not set(fields) <= set(cls.__dataclass_fields__):
+            raise ValueError("its layout has unknown fields")
+        form = checked.one_of(fields, "form", get_args(Form))
+        dim = checked.whole(fields, "dim", least=1, most=WIDEST)
+        width = checked.whole(fields, "width", least=dim + 1 + (form in FILLED), most=WIDEST)
+        lowest, highest = (_number(fields, name) for name in ("lowest", "highest"))
+        if lowest > highest:
+            raise ValueError("its lowest is above its highest")
+        return cls(
+            form=form,
+            metric=checked.one_of(fields, "metric", get_args(Metric)),
+            dim=dim,
+            width=width,
+            scale=checked.number(fields, "scale", least=1 / LARGEST, most=LARGEST, otherwise=1.0),
+            middle=_number(fields, "middle"),
+            radius=checked.number(fields, "radius", least=0, most=LARGEST, otherwise=0.0),
+            unit=checked.switch(fields, "unit", otherwise=False),
+            copies=checked.whole(fields, "copies", least=1, most=width - dim - (form in FILLED), otherwise=1),
+            lowest=lowest,
+            highest=highest,
+            effort=checked.number(fields, "effort", least=1 / MOST_EFFORT, most=MOST_EFFORT, otherwise=1.0),
+        )
+
     def _written(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
         """Vector and bias in their places, the rest zero."""
         raw = self._raw(vectors)
@@ -147,6 +182,11 @@ class Layout:
         return filler
 
 
+def _number(fields: Mapping[str, Any], name: str) -> float:
+    """A finite number of either sign."""
+    return checked.number(fields, name, least=-LARGEST, most=LARGEST, otherwise=0.0)
+
+
 def padded(numbers: int, pad_to: int) -> int:
     """The next multiple.
 
@@ -174,7 +214,7 @@ def layout(
         middle = 0.0
     scaled = (np.asarray(bias, dtype=np.float64) - middle) * scale
     largest = float(np.abs(scaled).max(initial=0.0))
-    filled = form in ("constant_norm", "expression")
+    filled = form in FILLED
     width = padded(dim + 1 + filled, pad_to)
     lowest, highest = (float(scaled.min()), float(scaled.max())) if coded and scaled.size else (0.0, 0.0)
     copies = width - dim - filled if highest > lowest else 1

@@ -216,7 +216,7 @@ def _tag(bias: FloatArray, made: Layout) -> str:
 def _whole(pad_to: int) -> int:
     if pad_to < 1:
         raise InputError(f"pad_to is {pad_to}; give a whole number of at least 1, such as 8.")
-    return pad_to
+    return int(pad_to)
 
 
 def _positive(scale: float) -> float:

@@ -135,7 +135,13 @@ class Collection(Protocol):
         """The collection of another name in the same store, through the same client; it need not exist."""
 
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
-        """Makes it, empty, with the kind of index and the other fields of ``like``; no error if it is there already."""
+        """Makes it, empty, with the kind of index and the other fields of ``like``; no error if it is there already.
+
+        What is made carries unhub's mark from its first moment, in the store's own metadata.
+        """
+
+    def made_by_unhub(self) -> bool:
+        """Whether it carries the mark that ``create`` leaves; False if it is not there."""
 
     def put(self, block: Block) -> None:
         """Writes items with their vectors and the rest; an item that is there already is replaced."""
@@ -176,6 +182,9 @@ class Corrected(Protocol):
 
     def exists(self) -> bool:
         """Whether anything of it is there."""
+
+    def made_by_unhub(self) -> bool:
+        """Whether it carries the mark that ``create`` leaves in the store; False if it is not there."""
 
     def create(self) -> None:
         """Makes it, empty; no error if it is there already."""

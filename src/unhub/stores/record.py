@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from unhub.stores.layout import Layout
+from unhub.stores import fields as checked
+from unhub.stores.layout import MOST_EFFORT, Layout
 
 State = Literal["writing", "serving", "stale", "refused"]
 """being written or cut short; tested and in use; behind its gallery; written, but the self-test found it wrong"""
+
+LONGEST_ADDRESS, LONGEST_NAME = 4096, 1024
+MOST_ITEMS = 2**53
+_TAG = re.compile(r"[0-9a-f]{8}")
+_BIAS = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,36 @@ class Export:
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, fields: dict[str, Any]) -> Export:
-        """The record that ``plain`` wrote."""
-        known = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
-        return cls(**{**known, "layout": Layout(**fields["layout"])})
+    def from_plain(cls, fields: Any) -> Export:
+        """The record that ``plain`` wrote. A file may come from anybody: ValueError unless every field is in range."""
+        if not isinstance(fields, Mapping):
+            raise ValueError("its note of an export is no table")
+        tested = checked.flat(fields, "tested", most=64, longest=LONGEST_NAME)
+        checked.number(tested, "effort", least=1 / MOST_EFFORT, most=MOST_EFFORT, otherwise=1.0)
+        return cls(
+            origin=checked.text(fields, "origin", longest=LONGEST_ADDRESS),
+            place=checked.optional_text(fields, "place", longest=LONGEST_NAME),
+            layout=Layout.from_plain(fields["layout"]),
+            tag=_like(_TAG, fields, "tag"),
+            bias=_like(_BIAS, fields, "bias"),
+            state=checked.one_of(fields, "state", get_args(State), "writing"),
+            alias=_alias(fields, "alias"),
+            alias_before=_alias(fields, "alias_before"),
+            items=checked.whole(fields, "items", least=0, most=MOST_ITEMS, otherwise=0),
+            tested=tested,
+        )
+
+
+def _like(pattern: re.Pattern[str], fields: Mapping[str, Any], name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise ValueError(f"its {name} is not a fingerprint")
+    return value
+
+
+def _alias(fields: Mapping[str, Any], name: str) -> str | None:
+    """A second name, which is not a path."""
+    value = checked.optional_text(fields, name, longest=LONGEST_NAME)
+    if value is not None and (not value or "/" in value or "\\" in value):
+        raise ValueError(f"its {name} is not a name")
+    return value

@@ -118,6 +118,11 @@ class ChromaCollection:
         """Another collection of the same database."""
         return ChromaCollection(self.handle.beside(name))
 
+    def made_by_unhub(self) -> bool:
+        """Whether the collection's metadata says so."""
+        self.handle.forget()
+        return self.exists() and self.handle.ask("cannot be described", items.marked)
+
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """Makes it with the graph (a little wider) and the metadata of ``like``; all keys of items are indexed."""
         if self.exists():

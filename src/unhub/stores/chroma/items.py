@@ -12,7 +12,8 @@ from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import Block, Description, Metric
 
 DIM = "unhub:dim"
-"""in the metadata of a new collection: Chroma itself learns the dimension from the first item"""
+"""in the metadata of every collection that unhub makes, and of no other: the mark that it is ours. Chroma itself learns
+the dimension from the first item only"""
 PAYLOAD = 24 * 2**20
 """bytes of vectors in one request; a server refuses one of more than 40 MiB unless it is told otherwise"""
 WRITTEN, ASKED = 16 / 3, 24.0
@@ -36,6 +37,11 @@ def fitting(dim: int, size: float) -> int:
 def dimension(chroma: Any) -> int:
     """Numbers of a vector; 0 if nobody has said so yet."""
     return int(chroma.get_model().dimension or (chroma.metadata or {}).get(DIM, 0))
+
+
+def marked(chroma: Any) -> bool:
+    """Whether unhub has made it."""
+    return type((chroma.metadata or {}).get(DIM)) is int
 
 
 def graph(chroma: Any) -> tuple[str, dict[str, Any]]:

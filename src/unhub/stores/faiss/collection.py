@@ -38,6 +38,8 @@ from unhub.stores.lengths import are_unit
 from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
 
 SUFFIX = ".faiss"
+MARK = b"\nunhub: a corrected index that unhub export has written; unhub rollback removes it\n"
+"""the end of every index file that ``create`` has begun; faiss itself reads no further than the index"""
 
 _PROBE = Path(__file__).with_name("index_probe.py")
 _SIZES_IN_MEMORY = 4  # an index in memory is as large as its file, with a table of its ids beside it
@@ -88,7 +90,7 @@ class FaissIndex:
 
     def exists(self) -> bool:
         """Whether the file is there, or the spool of one that is being made."""
-        return self.path.exists() or self._spool.exists()
+        return self.path.exists() or self.path.is_symlink() or self._spool.exists()
 
     def describe(self) -> Description:
         """What the file holds."""
@@ -145,20 +147,30 @@ class FaissIndex:
         """Another index in the same folder."""
         return FaissIndex(replace(self.address, path=str(self.path.with_name(name))))
 
+    def made_by_unhub(self) -> bool:
+        """Whether the file ends in unhub's mark, and the spool says the same; a link is never ours."""
+        if self.path.is_symlink() or self.path.is_dir() or not self.exists():
+            return False
+        spooled = self._spool.marked if self._spool.exists() else True
+        return spooled and (not self.path.exists() or _ends_in_mark(self.path))
+
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """Notes what index is to be made; the vectors are spooled until ``finish`` trains and builds it."""
         assert isinstance(like, FaissIndex)
+        if self.path.is_symlink():
+            raise InputError(f"{self.path} is a link; remove it first.")
         if self.path.exists() or self._spool.exists():
             return
         origin, _ = like._index()
         with guarded(self.address, "cannot be written"):
-            self._spool.create(spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric))
+            made = spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric)
+            self._spool.create(made, marked=True)
 
     def put(self, block: Block) -> None:
         """Appends to the spool."""
         with guarded(self.address, "cannot be written"):
             if not self._spool.exists():
-                self._spool.create(spec_of(self._index()[0]))
+                self._spool.create(spec_of(self._index()[0]), marked=self.made_by_unhub())
             self._spool.append(_numbers(block.ids), block.vectors)
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -171,9 +183,12 @@ class FaissIndex:
             return
         faiss = require("faiss", extra="faiss")
         with guarded(self.address, "cannot be written"):
-            made = self._made()
+            made, marked = self._made(), self.made_by_unhub()
             with replace_file(self.path) as temporary:
                 faiss.write_index(made, str(temporary))
+                if marked:
+                    with open(temporary, "ab") as file:
+                        file.write(MARK)
             _vetted.answer(self.path, "index", lambda: True)  # our own work needs no child
             self._spool.drop()
         self._gone.clear()
@@ -266,6 +281,12 @@ class FaissIndex:
                 f"{self.url}: {np.count_nonzero(counts > 1):,} ids are in it more than once (first: "
                 f"{unique[counts > 1][0]}); write an index in which each id comes once."
             )
+
+
+def _ends_in_mark(path: Path) -> bool:
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - len(MARK)))
+        return file.read() == MARK
 
 
 def _numbers(ids: Any) -> Any:

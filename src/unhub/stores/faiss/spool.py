@@ -1,16 +1,25 @@
-"""Vectors on their way into a faiss index: appended to two plain files, so that a kill loses at most the last block."""
+"""Vectors on their way into a faiss index: appended to two plain files, so that a kill loses at most the last block.
+
+A block that was appended is on the disk: it is there after a power failure too.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.durable import names_to_disk
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
+
+SPEC, MADE_BY = "spec.json", "made_by"
 
 
 class Spool:
@@ -22,20 +31,25 @@ class Spool:
 
     def exists(self) -> bool:
         """Whether something has been begun."""
-        return (self.folder / "spec.json").exists()
+        return not self.folder.is_symlink() and (self.folder / SPEC).is_file()
 
-    def create(self, spec: Spec) -> None:
-        """Begins with an empty spool."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=False)
-        for name in ("ids", "vectors"):
-            (self.folder / name).touch()
-        with replace_file(self.folder / "spec.json") as temporary:
-            temporary.write_text(json.dumps(spec.plain()))
+    def create(self, spec: Spec, *, marked: bool) -> None:
+        """Begins with an empty spool; ``marked``: of an index that unhub makes. Nothing that is there is removed."""
+        if self.folder.is_symlink() or (self.folder.exists() and any(not _left(each) for each in _inside(self.folder))):
+            raise InputError(f"the folder {self.folder} has other things in it; move them elsewhere.")
+        self.folder.mkdir(parents=False, exist_ok=True)
+        self._trimmed = False
+        with replace_file(self.folder / SPEC) as temporary:
+            temporary.write_text(json.dumps({**spec.plain(), MADE_BY: "unhub" if marked else None}))
 
     def spec(self) -> Spec:
         """The index to be made."""
-        return Spec(**json.loads((self.folder / "spec.json").read_text()))
+        return Spec(**{name: value for name, value in self._read().items() if name != MADE_BY})
+
+    @property
+    def marked(self) -> bool:
+        """Whether it is of an index that unhub makes."""
+        return self._read().get(MADE_BY) == "unhub"
 
     def append(self, ids: IntArray, vectors: FloatArray) -> None:
         """Adds rows: the vectors first, so that an id never stands without its vector."""
@@ -48,10 +62,14 @@ class Spool:
             with open(self.folder / name, "ab") as file:
                 file.write(data.tobytes())
                 file.flush()
+                os.fsync(file.fileno())
 
     def ids(self) -> IntArray:
         """The ids whose vectors are there too."""
-        return np.fromfile(self.folder / "ids", dtype="<i8", count=self._count(self.spec().dim)).astype(np.int64)
+        count = self._count(self.spec().dim)
+        if not count:
+            return np.empty(0, dtype=np.int64)
+        return np.fromfile(self.folder / "ids", dtype="<i8", count=count).astype(np.int64)
 
     def latest(self) -> tuple[IntArray, IntArray]:
         """The ids and the rows of their newest vectors, in the order they came in."""
@@ -69,13 +87,25 @@ class Spool:
         return np.memmap(self.folder / "vectors", dtype="<f4", mode="r", shape=(count, width))
 
     def drop(self) -> None:
-        """Removes the folder: its spec first, since without one there is no spool."""
-        (self.folder / "spec.json").unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Removes its files, the spec last, since that says what they are; and the folder, if nothing else is in it."""
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            return
+        ours = (["ids", "vectors"] if self.exists() else []) + [each for each in _inside(self.folder) if _left(each)]
+        for name in (*ours, SPEC):
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
+
+    def _read(self) -> dict[str, Any]:
+        read: dict[str, Any] = json.loads((self.folder / SPEC).read_text())
+        return read
 
     def _count(self, width: int) -> int:
-        sizes = ((self.folder / name).stat().st_size // unit for name, unit in (("ids", 8), ("vectors", 4 * width)))
-        return min(sizes)
+        sizes = []
+        for name, unit in (("ids", 8), ("vectors", 4 * width)):
+            with suppress(FileNotFoundError):
+                sizes.append((self.folder / name).stat().st_size // unit)
+        return min(sizes) if len(sizes) == 2 else 0
 
     def _trim(self, width: int) -> None:
         """Cuts off what a kill has left half written."""
@@ -83,6 +113,16 @@ class Spool:
             return
         count = self._count(width)
         for name, unit in (("ids", 8), ("vectors", 4 * width)):
-            with open(self.folder / name, "r+b") as file:
+            with open(self.folder / name, "ab") as file:
                 file.truncate(count * unit)
+        names_to_disk(self.folder)
         self._trimmed = True
+
+
+def _inside(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+def _left(name: str) -> bool:
+    """Whether this is what a kill leaves of a spec that was being written."""
+    return name.startswith(".spec") and name.endswith(".json")

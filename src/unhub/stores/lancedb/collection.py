@@ -123,6 +123,12 @@ class Table:
         """Another table of the database."""
         return Table(beside(self._address, name), self._database)
 
+    def made_by_unhub(self) -> bool:
+        """Whether the table's schema says so."""
+        with said(self._address, "cannot be read"):
+            table = self._database.table(self.name)
+            return table is not None and index.marked(table.schema)
+
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """Makes it with the columns of another table; its schema notes the indexes that ``finish`` is to build."""
         if not isinstance(like, Table):

@@ -14,7 +14,8 @@ from unhub.stores.lancedb.columns import Columns
 from unhub.stores.protocol import Metric
 
 KEY = b"unhub"
-"""where a table's schema says what it ranks by and which indexes it is to get: it outlives whoever made the table"""
+"""where the schema of a table that unhub makes says what it ranks by and which indexes it is to get: it outlives
+whoever made the table, and is the mark that it is ours"""
 DISTANCES: dict[Metric, str] = {"ip": "dot", "cosine": "cosine", "l2": "l2"}
 METRICS: dict[str, Metric] = {"dot": "ip", "cosine": "cosine", "l2": "l2"}
 _LONG = timedelta(seconds=7199)
@@ -89,6 +90,11 @@ def from_metadata(schema: Any) -> tuple[Metric | None, list[Wanted]]:
     """What a table's schema says that it ranks by and is to get; nothing if unhub did not make it."""
     kept = json.loads((schema.metadata or {}).get(KEY, b"{}"))
     return kept.get("metric"), [Wanted(**each) for each in kept.get("indexes", [])]
+
+
+def marked(schema: Any) -> bool:
+    """Whether unhub has made a table of this schema."""
+    return KEY in (schema.metadata or {})
 
 
 def partitions(table: Any, its: Columns, name: str) -> int | None:

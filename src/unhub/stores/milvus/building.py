@@ -21,7 +21,7 @@ SETTLES = 3.0
 def make(client: Any, name: str, like: Shape, dim: int, metric: Metric, timeout: float) -> None:
     """Makes what is not there yet of a collection, its indexes among it, and loads it."""
     if not client.has_collection(name, timeout=timeout):
-        client.create_collection(name, schema=like.schema(dim), timeout=timeout, **like.settings())
+        client.create_collection(name, schema=like.schema(dim), timeout=timeout, **like.settings(name))
     there = {each["index_name"] for each in indexes(client, name, timeout)}
     wanted = client.prepare_index_params()
     for each in like.index_settings(dim, metric):

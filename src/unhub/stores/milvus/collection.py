@@ -20,7 +20,7 @@ from unhub.stores.milvus.building import count, flush, load, make, put_to_use, p
 from unhub.stores.milvus.connection import Connection
 from unhub.stores.milvus.rows import block_of, first_vectors, pages, write
 from unhub.stores.milvus.search import SEARCHED_WITH, search, search_params, turned_by
-from unhub.stores.milvus.shape import Shape, read
+from unhub.stores.milvus.shape import MARK, Shape, read
 from unhub.stores.milvus.words import expression, literal
 from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
 
@@ -118,6 +118,15 @@ class MilvusCollection:
         """Another collection through the same client."""
         before = self.address.path.rstrip("/").rpartition("/")[0]
         return MilvusCollection(replace(self.address, path=f"{before}/{name}"), self.connection)
+
+    def made_by_unhub(self) -> bool:
+        """Whether a property of the collection says so, with the name that it has."""
+        if not self.exists():
+            return False
+        with self.connection.doing(self.address, "cannot be described"):
+            told = self.client.describe_collection(self.name, timeout=self.timeout)
+        mine = str((told.get("properties") or {}).get(MARK)) == self.name
+        return mine and str(told["collection_name"]) == self.name
 
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """Makes it with the fields and the indexes of ``like``, and loads it, so that it can be read and searched."""

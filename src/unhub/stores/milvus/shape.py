@@ -16,6 +16,8 @@ from unhub.stores.protocol import Metric
 
 METRICS: dict[Metric, str] = {"ip": "IP", "cosine": "COSINE", "l2": "L2"}
 DTYPES = {"FLOAT_VECTOR": "float32", "FLOAT16_VECTOR": "float16"}
+MARK = "unhub.made"
+"""the property of every collection that unhub makes, with its own name: the mark that it is ours"""
 EXACT = ("none", "flat", "brute_force")
 """kinds of index that look at every vector"""
 _PROGRESS = ("total_rows", "indexed_rows", "pending_index_rows", "state", "index_state_fail_reason")
@@ -91,11 +93,10 @@ class Shape:
         schemas = require("pymilvus", extra="milvus").CollectionSchema
         return schemas.construct_from_dict({**self.told, "auto_id": False, "fields": fields, "functions": functions})
 
-    def settings(self) -> dict[str, Any]:
-        """Shards, consistency and the other properties that a new collection is made with."""
-        wanted = {name: self.told[name] for name in ("consistency_level", "num_shards") if name in self.told}
-        if self.told.get("properties"):
-            wanted["properties"] = dict(self.told["properties"])
+    def settings(self, name: str) -> dict[str, Any]:
+        """Shards, consistency and the other properties that a new collection of this name is made with."""
+        wanted = {each: self.told[each] for each in ("consistency_level", "num_shards") if each in self.told}
+        wanted["properties"] = {**(self.told.get("properties") or {}), MARK: name}
         if any(each.get("is_partition_key") for each in self.told["fields"]):
             wanted["num_partitions"] = self.told["num_partitions"]
         return wanted

@@ -129,6 +129,10 @@ class PgvectorTable:
         """The table with a column of that name for the bias, and an index over both if the table has one."""
         return BiasColumn(self.session, self.address, self.table, name, layout)
 
+    def made_by_unhub(self) -> bool:
+        """False: unhub makes no tables."""
+        return False
+
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """No table is made."""
         raise InputError(f"{self.url}: {_NO_COPIES}")

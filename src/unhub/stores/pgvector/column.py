@@ -26,7 +26,8 @@ from unhub.stores.pgvector.session import Session
 from unhub.stores.pgvector.table import Table
 from unhub.stores.protocol import BLOCK, Block, Found
 
-_MARK = "unhub: "
+_MARK = "unhub: bias to add to the similarity of "
+"""how the comment on every column begins that unhub has made: the mark that it is ours"""
 _COMMENT = """
     SELECT col_description(a.attrelid, a.attnum) FROM pg_attribute a
     JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -52,7 +53,12 @@ class BiasColumn:
     def exists(self) -> bool:
         """Whether the column is there."""
         with guarded(self.address, "cannot be reached"):
-            return self._ours()
+            return bool(self._comments())
+
+    def made_by_unhub(self) -> bool:
+        """Whether the comment on the column says so."""
+        with guarded(self.address, "cannot be reached"):
+            return any((comment or "").startswith(_MARK) for comment in self._comments())
 
     def create(self) -> None:
         """Adds the column, with a comment that says whose it is."""
@@ -65,9 +71,9 @@ class BiasColumn:
                 )
             if self._ours():
                 return
-            note = f"{_MARK}bias to add to the similarity of {table.column}; dropping this column undoes the correction"
+            note = f"{_MARK}{table.column}; dropping this column undoes the correction"
             self.session.change(
-                self._waiting.away(),
+                *self._waiting.away(),
                 f"ALTER TABLE {self._of} ADD COLUMN {self._quoted} real",
                 f"COMMENT ON COLUMN {self._of}.{self._quoted} IS {self.session.literal(note)}",
             )
@@ -132,7 +138,7 @@ class BiasColumn:
         with guarded(self.address, f"cannot give up the column {self.name}"):
             if self._ours():
                 gone = f"ALTER TABLE {self._of} DROP COLUMN IF EXISTS {self._quoted}"
-                self.session.change(self._waiting.away(), gone)
+                self.session.change(*self._waiting.away(), gone)
 
     @property
     def _of(self) -> str:
@@ -154,10 +160,14 @@ class BiasColumn:
 
     def _ours(self) -> bool:
         """Whether the column is there; an error if it is somebody else's."""
-        schema = self.address.options.get("schema", "public")
-        there = self.session.rows(_COMMENT, (schema, self.address.options["table"], self.name))
-        if there and not (there[0][0] or "").startswith(_MARK):
+        there = self._comments()
+        if there and not (there[0] or "").startswith(_MARK):
             raise InputError(
                 f"{self.address}: there is a column {self.name} that unhub did not make; choose another name."
             )
         return bool(there)
+
+    def _comments(self) -> list[str | None]:
+        """The comment on the column, if there is such a column."""
+        schema = self.address.options.get("schema", "public")
+        return [row[0] for row in self.session.rows(_COMMENT, (schema, self.address.options["table"], self.name))]

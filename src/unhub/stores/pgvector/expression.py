@@ -29,6 +29,13 @@ _THERE = """
     FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid = %s AND c.relname = %s"""
 
 
+_OVER_COLUMN = """
+    SELECT EXISTS (
+        SELECT 1 FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+        WHERE d.objid = c.oid AND d.refobjid = %s AND a.attname = %s)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s"""
+
+
 @dataclass(frozen=True)
 class Expression:
     """Vector and bias of one table in one expression, indexed as the vectors alone are."""
@@ -107,7 +114,11 @@ class Expression:
         return bool(there and there[0][0])
 
     def clear(self) -> None:
-        """Takes away an index of that name, which would only make writing slower."""
+        """Takes away an index of that name, which would only make writing slower; one over our column is ours."""
+        name = f"{self.column}{SUFFIX}"
+        there = self.session.rows(_OVER_COLUMN, (self.table.oid, self.column, self.table.schema, name))
+        if there and not there[0][0]:
+            raise InputError(f"{self.session.address}: there is a {name} that unhub did not make; rename it.")
         self._run(f"DROP INDEX {self._beside} IF EXISTS {self._named}")
 
     def build(self) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.pgvector.session import Session
 from unhub.stores.pgvector.table import Table
@@ -21,6 +22,11 @@ from unhub.stores.pgvector.table import Table
 AT_A_TIME = 65536
 """rows whose rounds are planned together"""
 SUFFIX = "_waiting"
+MARK = "unhub: biases that wait to be moved into a column"
+"""the comment on every small table: the mark that it is ours"""
+_COMMENT = """
+    SELECT obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %s AND c.relname = %s"""
 _COSTLY = """
     SELECT m.amname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
     WHERE i.indrelid = %s AND m.amname NOT IN ('btree', 'hash', 'brin') LIMIT 1"""
@@ -38,10 +44,8 @@ class Waiting:
         """Puts biases down; of two for one id the later counts."""
         if not self._there():
             self.session.change(
-                self._sql(
-                    "CREATE TABLE IF NOT EXISTS {waiting} (n bigint GENERATED ALWAYS AS IDENTITY, id {type}, bias real)"
-                ),
-                self._sql("COMMENT ON TABLE {waiting} IS 'unhub: biases that wait to be moved into a column'"),
+                self._sql("CREATE TABLE {waiting} (n bigint GENERATED ALWAYS AS IDENTITY, id {type}, bias real)"),
+                f"{self._sql('COMMENT ON TABLE {waiting} IS')} {self.session.literal(MARK)}",
             )
         self.session.copy(self._sql("COPY {waiting} (id, bias) FROM STDIN"), zip(ids, bias.tolist(), strict=True))
 
@@ -70,7 +74,7 @@ class Waiting:
             self._in_rounds()
         else:
             self._in_turn()
-        self.session.change(self.away())
+        self.session.change(*self.away())
 
     def _in_rounds(self) -> None:
         """One row of each page at a time, so that few leave their page."""
@@ -102,12 +106,18 @@ class Waiting:
         """Without waiting for the disk: the transaction that takes the small table away waits for all before it."""
         return {"synchronous_commit": "off", "lock_timeout": f"{round(self.session.timeout)}s"}
 
-    def away(self) -> str:
-        """The statement that removes the small table."""
-        return self._sql("DROP TABLE IF EXISTS {waiting}")
+    def away(self) -> list[str]:
+        """The statements that remove the small table: one, or none if it is not there."""
+        return [self._sql("DROP TABLE IF EXISTS {waiting}")] if self._there() else []
 
     def _there(self) -> bool:
-        return bool(self.session.rows("SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s", self._name))
+        """Whether the small table is there; an error if something of its name is not ours."""
+        found = self.session.rows(_COMMENT, self._name)
+        if found and found[0][0] != MARK:
+            raise InputError(
+                f"{self.session.address}: there is a {'.'.join(self._name)} that unhub did not make; rename it."
+            )
+        return bool(found)
 
     @property
     def _name(self) -> tuple[str, str]:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unhub.foundation.errors import StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.qdrant.engine import Ask, Having, Point, bare, by_name
 from unhub.stores.qdrant.opened import Opened
 from unhub.stores.qdrant.requests import having as points_having
 from unhub.stores.qdrant.requests import models, pointing, queries, settings_like, these
-from unhub.stores.qdrant.shape import MARK, Shape
+from unhub.stores.qdrant.shape import MADE, MARK, Shape
 
 _ROWS = 500
 _NUMBERS = 500_000
@@ -21,6 +22,10 @@ _NUMBERS = 500_000
 _QUIET = 2
 """times that a server says one after another that it has nothing left to index"""
 _LONGEST_PAUSE = 2.0
+_NO_METADATA = (
+    "this Qdrant server keeps no metadata of its collections, in which unhub notes what it has made; update the server "
+    "to 1.16 or newer."
+)
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,23 @@ class ClientEngine:
     def create(self, like: Any, vector: str, dim: int, distance: str) -> None:
         """Makes it as ``like`` is, except for this vector's size and distance."""
         info = self.client.get_collection(like.name)
-        self.client.create_collection(self.name, **settings_like(info.config, vector, dim, distance))
+        settings = settings_like(info.config, vector, dim, distance)
+        settings["metadata"][f"{MADE}{self.name}"] = "collection"
+        self.client.create_collection(self.name, **settings)
         for field, index in (info.payload_schema or {}).items():
             if MARK not in field:
                 self.client.create_payload_index(self.name, field, index.params or index.data_type, wait=True)
+
+    def marks(self) -> dict[str, str]:
+        """What the collection's metadata says that unhub has made."""
+        kept = self.client.get_collection(self.name).config.metadata or {}
+        return {name.removeprefix(MADE): str(kind) for name, kind in kept.items() if name.startswith(MADE) and kind}
+
+    def mark(self, name: str, kind: str | None) -> None:
+        """Notes it in the collection's metadata, where a value of None takes a key away."""
+        self.client.update_collection(self.name, metadata={f"{MADE}{name}": kind})
+        if self.marks().get(name) != kind:
+            raise StoreError(_NO_METADATA)
 
     def settle(self) -> None:
         """Waits until the server has nothing left to index; local mode has no index."""
@@ -122,7 +140,8 @@ class ClientEngine:
 
     def drop(self) -> None:
         """Removes it."""
-        self.client.delete_collection(self.name)
+        if self.exists():
+            self.client.delete_collection(self.name)
 
     def aliases(self) -> dict[str, str]:
         """Alias -> collection."""

@@ -160,6 +160,17 @@ class QdrantCollection:
         before = self.address.path.rstrip("/").rpartition("/")[0]
         return QdrantCollection(replace(self.address, path=f"{before}/{name}"), self.engine.beside(name))
 
+    def made_by_unhub(self) -> bool:
+        """Whether its own metadata says so."""
+        return self.has_mark(self.name, "collection")
+
+    def has_mark(self, name: str, kind: str) -> bool:
+        """Whether the collection's metadata says that unhub has made something of that name and kind."""
+        if not self.exists():
+            return False
+        with guarded(self.address, "cannot be read"):
+            return self.engine.marks().get(name) == kind
+
     def create(self, like: Collection, dim: int, metric: Metric) -> None:
         """Makes it with the index, the other vectors and the payload indexes of ``like``."""
         assert isinstance(like, QdrantCollection)
@@ -196,8 +207,7 @@ class QdrantCollection:
         """Removes the whole collection."""
         self._vector = None
         with guarded(self.address, "cannot be removed"):
-            if self.engine.exists():
-                self.engine.drop()
+            self.engine.drop()
 
     def alias(self, name: str) -> str | None:
         """The collection that an alias points to, or None."""

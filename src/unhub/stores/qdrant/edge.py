@@ -11,8 +11,10 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
@@ -25,6 +27,8 @@ from unhub.stores.qdrant.opened import Opened, opened_at
 from unhub.stores.qdrant.shape import MARK, Shape
 
 _CONFIG = "edge_config.json"
+_MADE = ".made-by-unhub"
+"""behind the name of what unhub has made, as an empty file in the folder of the shard that it is or is in"""
 _HNSW = {"m": 16, "full_scan_threshold": 10_000}
 """what the engine takes where the file says nothing"""
 _ROWS = 256
@@ -117,7 +121,7 @@ class EdgeEngine:
 
     def create(self, like: Any, vector: str, dim: int, distance: str) -> None:
         """Makes it from the settings of ``like``, except for this vector's size and distance."""
-        if os.path.isdir(self.path) and os.listdir(self.path):
+        if self._in_the_way():
             raise InputError(f"the folder {self.path} has other things in it; remove them or choose another name.")
         config = like.config()
         vectors = {name: each for name, each in config["vectors"].items() if MARK not in name}
@@ -125,11 +129,28 @@ class EdgeEngine:
         if str(vectors[vector].get("datatype")).lower() == "uint8":  # whole numbers cannot hold a bias
             del vectors[vector]["datatype"]
         os.makedirs(self.path, exist_ok=True)
-        with open(os.path.join(self.path, _CONFIG), "w", encoding="utf-8") as file:
-            json.dump({**config, "vectors": vectors}, file)
+        self.mark(self.name, "collection")
+        with replace_file(os.path.join(self.path, _CONFIG)) as temporary:
+            temporary.write_text(json.dumps({**config, "vectors": vectors}), encoding="utf-8")
         for field, index in like.shard.info().payload_schema.items():
             if MARK not in field:
                 self.shard.update(edge().UpdateOperation.create_field_index(field, index.params or index.data_type))
+
+    def marks(self) -> dict[str, str]:
+        """What files beside the shard's own say that unhub has made; a folder that is a link is not ours."""
+        if os.path.islink(self.path) or not os.path.isdir(self.path):
+            return {}
+        names = [each.removesuffix(_MADE).rpartition(".") for each in os.listdir(self.path) if each.endswith(_MADE)]
+        return {name: kind for name, _, kind in names}
+
+    def mark(self, name: str, kind: str | None) -> None:
+        """Makes such a file, or takes it away."""
+        for each in ("collection", "payload", "vector"):
+            file = Path(self.path, f"{name}.{each}{_MADE}")
+            if each == kind:
+                file.touch()
+            else:
+                file.unlink(missing_ok=True)
 
     def settle(self) -> None:
         """Builds the index and writes everything to disk."""
@@ -137,9 +158,15 @@ class EdgeEngine:
         self.shard.flush()
 
     def drop(self) -> None:
-        """Removes the shard's folder."""
-        self.opened.shut()
-        shutil.rmtree(self.path)
+        """Removes the shard's folder, or what is in it already of one that unhub began to make."""
+        if self.exists() or self.marks().get(self.name) == "collection":
+            self.opened.shut()
+            shutil.rmtree(self.path)
+
+    def _in_the_way(self) -> bool:
+        """Whether the folder is a link or holds what is not ours; what a kill has left is."""
+        inside = os.path.isdir(self.path) and bool(os.listdir(self.path))
+        return os.path.islink(self.path) or (inside and self.marks().get(self.name) != "collection")
 
     def aliases(self) -> dict[str, str]:
         """None: a shard has no aliases."""

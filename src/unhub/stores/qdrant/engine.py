@@ -84,13 +84,19 @@ class Engine(Protocol):
         """Takes points out."""
 
     def create(self, like: Any, vector: str, dim: int, distance: str) -> None:
-        """Makes it as ``like`` is, except for this vector's size and distance."""
+        """Makes it as ``like`` is, except for this vector's size and distance, and marked as ours."""
+
+    def marks(self) -> dict[str, str]:
+        """What unhub has made here, by name: "collection", "payload" or "vector"."""
+
+    def mark(self, name: str, kind: str | None) -> None:
+        """Notes that unhub makes something of this name and kind here, before it does; None: it is gone."""
 
     def settle(self) -> None:
         """Builds the index, or waits until it is built."""
 
     def drop(self) -> None:
-        """Removes it."""
+        """Removes it, or what a kill has left of making it; no error if it is not there."""
 
     def aliases(self) -> dict[str, str]:
         """Alias -> collection."""

@@ -52,9 +52,14 @@ class BiasField:
         with guarded(self.collection.address, "cannot be read"):
             return bool(self.collection.engine.page(None, 1, Having(field=self.field), whole=False)[0])
 
+    def made_by_unhub(self) -> bool:
+        """Whether the collection's metadata says so."""
+        return self.collection.has_mark(self.name, "payload")
+
     def create(self) -> None:
-        """Makes nothing but the index of the field, where the store insists on one."""
+        """Makes nothing but the mark, and the index of the field where the store insists on one."""
         with guarded(self.collection.address, "cannot be written"):
+            self.collection.engine.mark(self.name, "payload")
             self.collection.engine.index_field(self.field, True)
 
     def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
@@ -105,8 +110,8 @@ class BiasField:
         """Nothing of its own to let go of."""
 
     def drop(self) -> None:
-        """Takes the field away from every point."""
-        if not self.collection.exists():
+        """Takes the field away from every point, and the mark last."""
+        if not self.made_by_unhub():
             return
         changed = False
         for some in self.ids():
@@ -114,6 +119,7 @@ class BiasField:
             changed = True
         with guarded(self.collection.address, "cannot be written"):
             self.collection.engine.index_field(self.field, False)
+            self.collection.engine.mark(self.name, None)
         if changed:
             self.collection.finish()
 
@@ -133,9 +139,14 @@ class BiasVector:
         with guarded(self.collection.address, "cannot be read"):
             return self.name in self.collection.engine.shape().vectors
 
+    def made_by_unhub(self) -> bool:
+        """Whether the collection's metadata says so."""
+        return self.collection.has_mark(self.name, "vector")
+
     def create(self) -> None:
-        """Adds the vector; no point has it yet."""
+        """Adds the vector, behind a mark; no point has it yet."""
         with guarded(self.collection.address, "cannot be written"):
+            self.collection.engine.mark(self.name, "vector")
             self.collection.engine.add_vector(self.name, self._augmented().width)
 
     def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
@@ -169,12 +180,16 @@ class BiasVector:
         """Nothing of its own to let go of."""
 
     def drop(self) -> None:
-        """Removes the vector from the collection."""
-        if not self.exists():
+        """Removes the vector from the collection, and the mark last."""
+        if not self.made_by_unhub():
             return
+        there = self.exists()
         with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.remove_vector(self.name)
-        self.collection.finish()
+            if there:
+                self.collection.engine.remove_vector(self.name)
+            self.collection.engine.mark(self.name, None)
+        if there:
+            self.collection.finish()
 
     def _augmented(self) -> Layout:
         _, dim, metric = self.collection.meant()

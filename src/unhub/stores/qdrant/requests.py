@@ -8,7 +8,7 @@ from typing import Any
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.stores.qdrant.engine import Ask, Having
-from unhub.stores.qdrant.shape import MARK
+from unhub.stores.qdrant.shape import MADE, MARK
 
 
 def models() -> Any:
@@ -86,7 +86,7 @@ def settings_like(config: Any, vector: str, dim: int, distance: str) -> dict[str
         "wal_config": _as(make.WalConfigDiff, config.wal_config),
         "quantization_config": config.quantization_config,
         "strict_mode_config": _as(make.StrictModeConfig, config.strict_mode_config),
-        "metadata": config.metadata,
+        "metadata": {name: each for name, each in (config.metadata or {}).items() if not name.startswith(MADE)},
         "payload": params.payload,
         "id_tracker": params.id_tracker,
     }

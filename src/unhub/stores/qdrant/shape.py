@@ -12,6 +12,8 @@ from unhub.stores.protocol import Metric
 
 MARK = "_unhub_"
 """in the name of every collection, vector and field that unhub makes; what has it is no part of the user's data"""
+MADE = "unhub:"
+"""before the name of what unhub has made, as a key in the metadata of the collection that it is or is in"""
 METRICS: dict[str, Metric] = {"Dot": "ip", "Cosine": "cosine", "Euclid": "l2"}
 DISTANCES = {metric: distance for distance, metric in METRICS.items()}
 _BYTES = {"float32": 4, "float16": 2, "uint8": 1}

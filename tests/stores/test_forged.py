@@ -1,0 +1,294 @@
+"""A sealed correction file from somebody else, whose notes of exports name what unhub never made: all of it stays."""
+
+import socket
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pytest
+
+import unhub
+from stores.engines.milvus import Milvus
+from stores.engines.qdrant import local
+from stores.journeys import Journey, every_store
+from stores.problem import Problem
+from unhub.foundation.errors import InputError, StoreError
+from unhub.serving.journal import Journal
+from unhub.serving.places import bias_name
+from unhub.stores import Export, layout, open_store, parse
+from unhub.stores.qdrant.client_engine import ClientEngine
+
+TAG = "1f3c9a2b"
+STORES = [each for each in every_store((True, False)) if each.values[0].store not in ("chroma", "milvus_server")]
+STORES = list({each.values[0].store: each for each in reversed(STORES)}.values())
+"""one variant of each store that runs in this process, and PostgreSQL"""
+FORMS = {"qdrant": "payload", "qdrant_edge": "payload", "pgvector": "column"}
+NOT_OURS = "is not a name that unhub gives"
+NO_MARK = "does not carry unhub's mark"
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem.make(count=60, dim=24, queries=20)
+
+
+@pytest.fixture
+def trip(request, engines, problem, tmp_path):
+    variant = request.param
+    made = Journey(engines(variant.store), variant, problem, tmp_path)
+    made.fit()
+    yield made
+    with closing(open_store(made.url)) as store:
+        store.drop()
+
+
+def _beside(trip, name):
+    """A collection of that name in the same store, which the store's own client makes; its ids are counted below."""
+    store, problem = trip.variant.store, trip.problem
+    vectors, ids = problem.vectors[:20], problem.ids[:20]
+    metric = "ip" if "ip" in trip.variant.metrics else "cosine"
+    given = (name, ids, vectors, problem.groups[:20])
+    if store == "qdrant":
+        local(trip.engine.root / f"{trip.name}_home", vectors, name=name, ids=[int(each) for each in ids])
+    elif store == "milvus":
+        from milvus_lite.server_manager import server_manager_instance
+
+        file = trip.engine.folder / f"{trip.name}.db"
+        one = Milvus(str(file), file)
+        one.fill(*given, metric=metric, index=trip.variant.index)
+        one.stop()
+        server_manager_instance.release_server(str(file))
+    else:
+        trip.engine.fill(*given, metric=metric, index=trip.variant.index)
+
+
+def _held(trip, names):
+    """How many items each of these collections has."""
+    with closing(open_store(trip.url)) as store:
+        return {name: sum(map(len, store.sibling(name).ids())) for name in names}
+
+
+def _forge(trip, place, form, **more):
+    """A file with valid checksums that says it has exported to that place."""
+    fitted = unhub.load(trip.file)
+    with closing(open_store(trip.url)) as store:
+        url, seen = store.url, store.describe()
+    made = layout(form, seen.metric, 24, fitted.bias, pad_to=1)
+    tag = more.pop("tag", TAG)
+    note = Export(url, place, made, tag=tag, bias=bias_name(fitted), state="serving", items=60, **more)
+    replace(fitted, exports=(note,)).save(trip.file)
+    return note
+
+
+@pytest.mark.parametrize("trip", STORES, indirect=True)
+def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
+    with closing(open_store(trip.url)) as store:
+        derived, suffix = store.derived(TAG), Path(parse(trip.url).file).suffix
+    other = f"other_of_{trip.name}"
+    beside = [f"{each}" for each in (other, derived.removesuffix(suffix))]
+    for each in beside:
+        _beside(trip, each)
+    raw, every = (trip.name + suffix), [trip.name + suffix, *(f"{each}{suffix}" for each in beside)]
+    before = _held(trip, every)
+    assert list(before.values()) == [60, 20, 20]
+    folder = Path(parse(trip.url).file).parent
+    files = [folder / "thesis.docx", folder.parent / "thesis.docx"] if folder.is_dir() else []
+    for each in files:
+        each.write_text("three years of work")
+    outside = (raw, other + suffix, "thesis.docx", "../thesis.docx", str(folder / "thesis.docx"))
+    tricks = (f"{raw}_unhub_", f"other_unhub_{TAG}", f"{derived}/../{raw}", f'x"; DROP TABLE "{raw}"; --')
+    for form in {"augment", FORMS.get(trip.variant.store, "augment")}:
+        for place in (*outside, *tricks):
+            _forge(trip, place, form)
+            _refused(unhub.rollback, trip, NOT_OURS)
+        _forge(trip, raw, form)
+        for act in (unhub.export, unhub.connect, unhub.refresh):
+            _refused(act, trip, NOT_OURS)
+        note = unhub.load(trip.file).exports[0]
+        replace(unhub.load(trip.file), exports=()).save(trip.file)
+        Journal(trip.file).note(note)  # the note of an export that was cut short is believed no more
+        _refused(unhub.rollback, trip, NOT_OURS)
+        Journal(trip.file).forget(note)
+    _forge(trip, derived, "augment")
+    if trip.variant.store == "pgvector":  # a column is ours or not; a table never is
+        with trip.engine.connect() as live:
+            live.execute(f'ALTER TABLE "{raw}" ADD COLUMN "{derived}" real')
+        _forge(trip, derived, "column")
+    for act in (unhub.rollback, unhub.export, unhub.refresh):
+        assert derived in _refused(act, trip, NO_MARK)
+    assert len(unhub.load(trip.file).exports) == 1
+    assert _held(trip, every) == before
+    assert all(each.read_text() == "three years of work" for each in files)
+
+
+def _refused(act, trip, sentence):
+    """The sentence with which one of unhub's functions refuses the file, with the store that the user has named."""
+    given = {unhub.rollback: {"to": trip.url}, unhub.export: {"to": trip.url}, unhub.refresh: {"store": trip.url}}
+    with pytest.raises(InputError, match=sentence) as caught:
+        act(trip.url, trip.file) if act is unhub.connect else act(trip.file, **given[act])
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- nobody is called because a file says so ------------------------------------------------------------------------
+
+
+def test_rollback_without_an_address_connects_nowhere(tmp_path, problem):
+    """Neither a sealed file nor the journal beside it makes unhub call the host that it names."""
+    file = tmp_path / "photos.unhub"
+    fitted = unhub.fit("sn", targets=problem.vectors, query_bank=problem.queries, tau=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.setblocking(False)
+        host = f"127.0.0.1:{door.getsockname()[1]}"
+        addresses = [
+            f"qdrant://{host}/a",
+            f"chroma://{host}/a",
+            f"milvus://{host}/a",
+            f"pgvector://me:pw@{host}/a?table=t",
+        ]
+        made = layout("augment", "cosine", 24, fitted.bias)
+        notes = [Export(each, f"a_unhub_{TAG}", made, TAG, "0" * 16) for each in addresses]
+        replace(fitted, exports=tuple(notes[:2])).save(file)
+        for each in notes[2:]:
+            Journal(file).note(each)
+        with pytest.raises(InputError, match="name the store to take back from with --to ADDRESS") as caught:
+            unhub.rollback(file)
+        assert all(str(parse(each)) in str(caught.value) for each in addresses)
+        assert "pw" not in str(caught.value)
+        with pytest.raises(InputError, match=f"nothing was exported to faiss://{tmp_path}/a.faiss; this file knows of"):
+            unhub.rollback(file, to=f"faiss://{tmp_path}/a.faiss")
+        with pytest.raises(BlockingIOError):
+            door.accept()
+    assert len(unhub.load(file).exports) == 2
+    assert len(Journal(file).read()) == 2
+
+
+# --- aliases --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xdist_group("qdrant")
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
+def test_an_alias_that_does_not_point_to_ours_stays_and_goes_to_no_invented_place(trip):
+    done = unhub.export(trip.file, trip.url)
+    own, place = done.record.alias, done.record.place
+    with closing(open_store(trip.url)) as store:
+        store.point("production", trip.name)
+    known = unhub.load(trip.file)
+
+    def aliases():
+        with closing(open_store(trip.url)) as store:
+            return store.alias("production"), store.alias(own)
+
+    replace(known, exports=(replace(done.record, alias="production", alias_before="nowhere"),)).save(trip.file)
+    again = unhub.export(trip.file, trip.url)  # which would have taken the alias
+    assert (again.record.place, again.record.alias, aliases()) == (place, None, (trip.name, place))
+    replace(known, exports=(replace(done.record, alias="production", alias_before="nowhere"),)).save(trip.file)
+    back = unhub.rollback(trip.file, to=trip.url).plain()[0]
+    assert (back["removed"], back["alias_now"], aliases()) == (place, trip.name, (trip.name, None))
+    done = unhub.export(trip.file, trip.url)
+    replace(known, exports=(replace(done.record, alias_before="nowhere"),)).save(trip.file)
+    back = unhub.rollback(trip.file, to=trip.url).plain()[0]
+    assert (back["removed"], back["alias_now"], aliases()) == (place, None, (trip.name, None))
+
+
+# --- what is beside a place -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "faiss"], indirect=True)
+def test_links_and_folders_of_others_are_left_alone(trip):
+    index = Path(parse(trip.url).file)
+    with closing(open_store(trip.url)) as store:
+        place = index.with_name(store.derived(TAG))
+    thesis = trip.file.with_name("thesis.faiss")
+    faiss.write_index(faiss.IndexFlatIP(24), str(thesis))
+    for target in (thesis, trip.file.with_name("not there")):
+        place.symlink_to(target)
+        _forge(trip, place.name, "augment")
+        _refused(unhub.rollback, trip, NO_MARK)
+        assert (place.is_symlink(), thesis.exists()) == (True, True)
+        place.unlink()
+    spool = Path(f"{place}.part")
+    spool.mkdir()
+    for name in ("ids", "vectors", "notes.txt"):
+        (spool / name).write_text("somebody else's")
+    _forge(trip, place.name, "augment")
+    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] is None
+    assert sorted(each.name for each in spool.iterdir()) == ["ids", "notes.txt", "vectors"]
+    with closing(open_store(trip.url)) as store, pytest.raises(InputError, match="has other things in it"):
+        store.sibling(place.name).create(store, 25, "ip")
+
+
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "faiss"], indirect=True)
+def test_an_export_without_a_mark_is_served_and_said_how_to_remove(trip):
+    """As release 0.1.0 has written them."""
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    faiss.write_index(faiss.read_index(str(place)), str(place))
+    with unhub.connect(trip.url, trip.file) as retriever:
+        assert retriever.form == "augment"
+        assert len(retriever.search(trip.problem.queries, 5)) == 20
+    said = _refused(unhub.rollback, trip, NO_MARK)
+    assert "remove this file yourself and run the same again" in said
+    place.unlink()
+    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] is None
+    assert unhub.load(trip.file).exports == ()
+
+
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "pgvector"], indirect=True)
+def test_tables_and_indexes_beside_a_column_are_left_alone(trip):
+    """The names in which an export keeps its waiting biases and its index, taken by somebody else."""
+    place = unhub.export(trip.file, trip.url).record.place
+    with trip.engine.connect() as live:
+        live.execute(f'CREATE TABLE "{place}_waiting" (n int)')
+    with pytest.raises(InputError, match=f"public.{place}_waiting that unhub did not make; rename it"):
+        unhub.rollback(trip.file, to=trip.url)
+    with trip.engine.connect() as live:
+        assert live.execute(f'SELECT count(*) FROM "{place}_waiting"').fetchone() == (0,)
+        live.execute(f'DROP TABLE "{place}_waiting"')
+        live.execute(f'CREATE INDEX ON "{trip.name}" USING hnsw (embedding vector_cosine_ops)')
+        live.execute(f'CREATE INDEX "{place}_index" ON "{trip.name}" ("group")')
+    with closing(open_store(trip.url)) as store:
+        column = store.corrected(place, layout("expression", "cosine", 24, trip.problem.bias))
+        with pytest.raises(InputError, match=f"{place}_index that unhub did not make; rename it"):
+            column.finish()
+    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] == place
+    with trip.engine.connect() as live:
+        assert live.execute("SELECT 1 FROM pg_class WHERE relname = %s", [f"{place}_index"]).fetchone() == (1,)
+
+
+@pytest.mark.parametrize("form", ["payload", "vector"])
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store.startswith("qdrant")], indirect=True)
+def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, form):
+    url = trip.url.replace("?", "?into=vector&") if form == "vector" else trip.url
+    with closing(open_store(url)) as store:
+        name, made = store.derived(TAG), layout("payload", "cosine", 24, trip.problem.bias)
+        if form == "vector":
+            store.engine.add_vector(name, 32)
+        else:
+            store.engine.set_field(store.corrected(name, made).field, [int(trip.problem.ids[0])], np.ones(1))
+    trip.url = url
+    _forge(trip, name, "payload")
+    for act in (unhub.rollback, unhub.export):
+        _refused(act, trip, NO_MARK)
+    with closing(open_store(url)) as store:
+        assert store.corrected(name, made).exists()
+        assert not store.corrected(name, made).made_by_unhub()
+    replace(unhub.load(trip.file), exports=()).save(trip.file)
+    done = unhub.export(trip.file, url, form="payload")
+    assert unhub.rollback(trip.file, to=url).plain()[0]["removed"] == done.record.place
+    with closing(open_store(url)) as store:
+        assert not store.corrected(done.record.place, made).exists()
+        assert store.engine.marks() == {}
+
+
+@pytest.mark.parametrize("form", ["augment", "payload"])
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
+def test_a_store_that_keeps_no_mark_is_refused_before_anything_is_written(trip, form, monkeypatch):
+    """As a Qdrant server before 1.16 does, which knows no metadata of a collection."""
+    monkeypatch.setattr(ClientEngine, "marks", lambda self: {})
+    with pytest.raises(StoreError, match=r"1\.16 or newer"):
+        unhub.export(trip.file, trip.url, form=form)
+    with closing(open_store(trip.url)) as store:
+        assert [each.name for each in store.engine.client.get_collections().collections] == [trip.name]
+        assert next(store.scan()).rest[0][0].keys() == {"group"}
