@@ -12,8 +12,9 @@ import pytest
 from encode.kills import Killer, survive
 
 import unhub
+import unhub.stores
 
-from .conftest import TARGETS, Run
+from .conftest import TARGETS, Run, write_index
 
 FIT = split("fit --targets targets.npy --query-bank bank.npy --target-ids ids.txt")
 IN_PLACE = split("extend c.unhub --targets new_targets.npy -o c.unhub")
@@ -77,6 +78,34 @@ def test_an_extension_in_place_that_was_killed_anywhere_appends_once(run: Run, f
     def look(where: Path) -> str:
         return f"{unhub.load(where / 'c.unhub').bias.size}"
 
-    with Killer("import unhub.cli, unhub.cli.extend") as killer:
+    with Killer("import unhub.cli.extend") as killer:
         seen = survive(killer, IN_PLACE, start, tmp_path, look=look, result=gallery)
     assert set(seen) == {"40", "46"}  # before and after it was replaced
+
+
+def test_following_a_store_that_was_killed_anywhere_comes_to_the_same(run: Run, folder: Path, tmp_path: Path) -> None:
+    here = tmp_path / "killed"  # where every attempt runs: the correction notes the whole address of its store
+    here.mkdir()
+    targets = np.load(folder / "targets.npy")
+    write_index(here / "photos.faiss", targets)
+    shutil.copy(folder / "bank.npy", here)
+    address = f"faiss://{here}/photos.faiss"
+    assert run("fit", "--targets", address, "--query-bank", "bank.npy", "-o", f"{here}/c.unhub").code == 0
+    assert run("export", f"{here}/c.unhub", "--to", address).code == 0
+    write_index(here / "photos.faiss", np.concatenate((targets[1:], np.load(folder / "new_targets.npy"))))
+    here.rename(tmp_path / "start")
+
+    def result(where: Path) -> object:
+        found = unhub.load(where / "c.unhub")
+        (export,) = found.exports
+        place = unhub.stores.open_store(f"faiss://{where}/{export.place}")
+        rows = sorted(
+            (each, row.tolist()) for block in place.scan() for each, row in zip(block.ids, block.vectors, strict=True)
+        )
+        return gallery(where), export.state, rows, (where / "c.unhub.exporting").exists()
+
+    words = ["extend", "c.unhub", "--from-store", "--store", address]
+    with Killer("import faiss, unhub.cli.extend, unhub.serving.refresh") as killer:
+        look = lambda where: str(len(gallery(where)[1]))  # noqa: E731
+        seen = survive(killer, words, tmp_path / "start", tmp_path, look=look, points=7, result=result)
+    assert set(seen) == {"40", "45"}

@@ -5,7 +5,7 @@ what the command costs and not what its imports cost. The fork counts the audit 
 (open to write, rename, remove, mkdir, ...) and ends itself with SIGKILL before the one that was asked for. What lies
 between two events is in temporary files that nobody reads, so these are all the states that a kill can leave.
 
-    with Killer(setup="import unhub.cli") as killer:
+    with Killer() as killer:
         survive(killer, ["encode", ...], start, tmp_path, look=look, points=12)  # the quick run
         survive(killer, ["encode", ...], start, tmp_path, look=look)             # the long run: every point
 """
@@ -25,13 +25,15 @@ from pathlib import Path
 from typing import Any
 
 CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.link", "os.symlink")
+WARM = "import rich.table, safetensors.numpy, unhub.api.artefact, unhub.cli, unhub.core.compiled"
+"""what most commands import, once for all forks"""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Killer:
     """A warm process that runs ``unhub`` commands in forks of itself, to their end or to a kill.
 
-    setup: Python that the process executes first, to import what the commands need and to set what they depend on.
+    setup: Python that the process executes first, to import what else the commands need and to set what they depend on.
     """
 
     def __init__(self, setup: str = "") -> None:
@@ -172,7 +174,7 @@ def _attempt(words: list[str], folder: str, at: int | None, said: int, noted: in
 def _serve(setup: str) -> None:
     import tempfile
 
-    exec(setup, {})
+    exec(f"{WARM}\n{setup}", {})
     for line in sys.stdin:
         asked = json.loads(line)
         with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noted:
