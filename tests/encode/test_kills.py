@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,64 +14,17 @@ from unhub.foundation.pairing import READ, STRETCHES, record_beside, vectors_fin
 from unhub.io import open_rows
 
 from .conftest import TEXTS
+from .encode_kills import encode_killer, encode_kills, encode_words
 from .kills import Killer, survive
 
 QUICK = 10
 """kill points of a test; the long run takes all"""
 
-SETUP = """
-import torch
-from unhub.encode import load_encoder, parts
-torch.set_num_threads(1)
-parts.EVERY = 0
-load_encoder({model!r}, "text", device="cpu")
-"""
-
 
 @pytest.fixture(scope="module")
 def killer(clip: Path) -> Iterator[Killer]:
-    with Killer(SETUP.format(model=str(clip))) as made:
+    with encode_killer(clip) as made:
         yield made
-
-
-def write_table(path: Path, prefix: str) -> Path:
-    path.write_text("id,text\n" + "".join(f"{prefix}{row},{text}\n" for row, text in enumerate(TEXTS)))
-    return path
-
-
-def words(source: Path | str, model: Path) -> list[str]:
-    return ["encode", str(source), "--model", str(model), "-o", "x.npy", "--device", "cpu", "--batch", "2"]
-
-
-def encode_kills(
-    killer: Killer, scratch: Path, model: Path, other_model: Path, *, points: int | None = None
-) -> Counter[str]:
-    """An encoding over the files of an older one, of as many items, killed and run again: what readers met meanwhile.
-
-    ``points=None`` kills at every change: the long run.
-    """
-    start, older = scratch / "start", write_table(scratch / "older.csv", "old")
-    start.mkdir()
-    encode_files(older, model=str(other_model), out=start / "x.npy", device="cpu", batch=2)
-    rows = open_rows(start / "x.npy", name="targets")
-    before = np.array(rows[:]), rows.ids
-
-    def look(folder: Path) -> str:
-        try:
-            found = open_rows(folder / "x.npy", name="targets")
-        except InputError as error:
-            sentence = (
-                f"targets: {folder / 'x.npy'} and its ids are being replaced by unhub encode; if that is no longer "
-                f"running, run the same encode command again."
-            )
-            return "refused" if str(error) == sentence else str(error)
-        assert found.ids is not None
-        whose = "old" if np.array_equal(found[:], before[0]) else "new"
-        assert found.ids == (before[1] if whose == "old" else tuple(f"new{row}" for row in range(len(TEXTS))))
-        return whose
-
-    newer = write_table(scratch / "newer.csv", "new")
-    return survive(killer, words(newer, model), start, scratch, look=look, points=points)
 
 
 def test_a_kill_anywhere_mixes_nothing_and_the_same_command_goes_on(
@@ -90,10 +42,10 @@ def test_ids_among_the_texts_that_are_encoded_are_no_input_after_a_kill(
     start.mkdir()
     for row, text in enumerate(TEXTS[:3]):
         (start / f"w{row}.txt").write_text(text)
-    assert killer.run(words(".", clip), start)[0] == 0
+    assert killer.run(encode_words(".", clip), start)[0] == 0
     assert (start / "x.ids.txt").read_text() == "w0.txt\nw1.txt\nw2.txt\n"
     (start / "w1.txt").write_text("piano")
-    survive(killer, words(".", clip), start, tmp_path, look=lambda folder: "", points=4)
+    survive(killer, encode_words(".", clip), start, tmp_path, look=lambda folder: "", points=4)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ they are not finished; when both are there, it holds a fingerprint of each. A re
 unfinished pair, and vectors or ids that are not those of the record. What nobody wrote a record for is not checked.
 
 The ids are checked whole. Of the vectors, up to `READ` numbers are: all of a small file, evenly spread stretches of a
-large one. So a pair that a kill left half replaced is always refused, since it is not finished; another run's file that was copied
-over one of the two later is refused unless it agrees in shape and in every row that was looked at.
+large one. So a pair that a kill left half replaced is always refused, since it is not finished; another run's file
+that was copied over one of the two later is refused unless it agrees in shape and in every row that was looked at.
 """
 
 from __future__ import annotations
