@@ -21,6 +21,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,15 @@ def _attempt(words: list[str], folder: str, at: int | None, said: int, noted: in
 
 
 def _serve(setup: str) -> None:
+    import gc
     import tempfile
 
     exec(f"{WARM}\n{setup}", {})
+    from unhub.cli import main
+
+    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+        main(["rollback", os.devnull])  # refused; what parses command lines is at hand from now on
+    gc.freeze()
     for line in sys.stdin:
         asked = json.loads(line)
         with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noted:
