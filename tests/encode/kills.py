@@ -81,7 +81,7 @@ class Killer:
         return told
 
 
-DRAFT = re.compile(r"\..+-[0-9a-f]{8}(\.\w+)?")
+DRAFT = re.compile(r"\..+-[0-9a-f]{8,12}(\.\w+)?")
 """a temporary file of unhub, which a kill may leave and nobody reads"""
 
 

@@ -15,6 +15,8 @@ from unhub.encode.tables import TABLES, read_lines, read_table
 from unhub.foundation.errors import InputError
 
 MAGIC = ("*", "?", "[")
+DRAFTED = 32
+"""letters of a name that a temporary file of it shows at least, after a dot"""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def _files(path: Path, kind: str, out: Path | None) -> Items:
 def _is_output(file: Path, out: Path) -> bool:
     """Whether it is the file of ids beside the output, or what a kill left of one."""
     ids = ids_beside(out)
-    named = file.name == ids.name or (file.name.startswith(f".{ids.stem}-") and file.suffix == ids.suffix)
+    draft = file.name.startswith(f".{ids.stem[:DRAFTED]}") and file.suffix == ids.suffix
+    named = file.name == ids.name or draft
     return named and os.path.samefile(file.absolute().parent, out.absolute().parent)
 
 

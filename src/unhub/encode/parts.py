@@ -26,7 +26,7 @@ EVERY = 1.0
 RUN = "run.json"
 STRETCH = re.compile(r"(\d{12})-(\d{12})\.npz")
 """a file of finished rows: its first item, and the one behind its last"""
-DRAFT = re.compile(r"\.(run|\d{12}-\d{12})-[0-9a-f]+\.(json|npz)")
+DRAFT = re.compile(r"\.(run|\d{12}-\d{12})[-.].*\.(json|npz)")
 """what a kill leaves of a file that was being written"""
 
 
