@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from encode.kills import Killer
 
 from .conftest import Run
 
@@ -228,3 +229,18 @@ def test_check_knows_metrics(run: Run, folder: Path) -> None:
         ended = run(command, "experiment.toml")
         assert ended.code == 2, command
         assert "Rr@5" in ended.err
+
+
+def test_tables_of_two_runs_are_not_taken_for_one(run: Run, folder: Path) -> None:
+    words = ["reproduce", "experiment.toml", "--table", "skewness", "-o", "out"]
+    with Killer("import unhub.cli.reproduce, unhub.report.reproduction") as killer:
+        events = [event.split("/")[-1] for event in killer.events(words, folder)]
+        assert (folder / "out" / "run.json").is_file()
+        experiment = folder / "experiment.toml"
+        experiment.write_text(experiment.read_text().replace("tau = 0.1", "tau = 0.5"))
+        before = (folder / "out" / "skewness" / "table.txt").read_text()
+        killer.kill(words, folder, events.index("table.json") + 1)  # one more change: run.json goes first
+    assert (folder / "out" / "skewness" / "table.txt").read_text() != before
+    ended = run("report", "out")
+    assert ended.code == 2
+    assert "out is a folder without run.json" in ended.err

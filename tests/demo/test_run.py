@@ -4,6 +4,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,10 @@ import pytest
 from rich.console import Console
 
 import unhub
+import unhub.io
+from unhub.demo import clipart, emoji
 from unhub.demo.choice import BANK_METHODS, Choice, verdict
+from unhub.demo.keeping import keep
 from unhub.demo.run import run
 from unhub.foundation.errors import InputError
 from unhub.metrics import Interval
@@ -172,3 +176,19 @@ def test_clipart_runs_without_an_encoder_of_texts():
     summary = run("clipart", console=Console(file=screen, width=160))
     assert set(summary["test"]["methods"]) == set(BANK_METHODS)
     assert "Every method" in screen.getvalue()
+
+
+def test_what_is_left_of_two_runs_is_not_taken_for_one(shown, tmp_path):
+    output = tmp_path / "out"
+    shutil.copytree(shown[2], output)
+    correction = unhub.load(output / "emoji.unhub")
+    (output / "queries.npy").unlink()
+    (output / "queries.npy").mkdir()  # the second run ends here, with targets of its own
+    with pytest.raises(InputError, match="it is a folder"):
+        keep(clipart.load(), correction, {}, output)
+    assert not (output / "targets.ids.txt").exists()
+    assert unhub.io.open_rows(output / "targets.npy", name="targets").ids is None
+    with pytest.raises(InputError, match="it is a folder"):
+        keep(emoji.load(), correction, {}, output)
+    with pytest.raises(InputError, match=r"there is no file .*emoji\.unhub"):
+        unhub.load(output / "emoji.unhub")

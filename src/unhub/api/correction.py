@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -172,6 +173,13 @@ class Correction:
         return replace(
             self, bias=bias, ids=names, digests=digests, sketches=None, targets=None, source=None, exports=()
         )
+
+    def ends_with(self, targets: Sliceable, ids: Sequence[str]) -> bool:
+        """Whether its last targets are these, each id and each vector: they were appended to it already."""
+        count = targets.shape[0]
+        if self.ids is None or self.digests is None or self.ids[-count:] != tuple(ids):
+            return False
+        return np.array_equal(self.digests[-count:], row_digests(targets))
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""

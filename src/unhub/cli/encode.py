@@ -72,7 +72,8 @@ def command(
     """Turn images, audio files, videos or texts into embeddings, one row each, with their ids beside them.
 
     Finished batches are kept beside the output (OUT.part) until all are there; after an interruption the same command
-    goes on from them. Rows have unit length unless --raw is given.
+    goes on from them. A small record beside the output (.encoded.json) says which ids belong to which vectors.
+    Rows have unit length unless --raw is given.
 
     \b
     Examples:
@@ -81,8 +82,11 @@ def command(
       unhub encode articles.jsonl --column title --model ./all-MiniLM-L6-v2 -o articles.npy --json
     """
     from unhub.encode import encode_files
+    from unhub.encode.parts import ids_beside
 
     replaced = output.check(out, (".npy",), (source,))
+    if skip_broken:  # the ids of what is left out would go
+        output.check(str(ids_beside(Path(out))), (".txt",), (ids,))
     part = Path(f"{out}.part").expanduser()
     try:
         with working("loading the model") as progress:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +15,7 @@ from unhub.foundation.errors import InputError
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
     from unhub.foundation.types import FloatArray
+    from unhub.io import Rows
 
 SCHEMA_VERSION = 1
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".npy", ".unhub")
@@ -55,6 +58,9 @@ def command(
     bias, what is gone is dropped, what was exported is brought up to date as well, and the correction file is replaced
     (or written to -o).
 
+    A correction may be extended in place (-o CORRECTION). If it ends with the same targets already, as after a run that
+    was stopped, nothing is appended.
+
     \b
     Examples:
       unhub extend gallery.unhub --targets new_targets.npy
@@ -73,21 +79,34 @@ def command(
         raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
     with working("extending") as progress:
         loaded = unhub.load(correction, memory=memory)
-        bias, ids = _bias(loaded, targets, scores, target_bank_scores, target_ids, progress)
-    if out is not None:
-        _write(out, loaded, targets, ids, bias)
+        new = None if targets is None else _new(targets, target_ids)
+        tail = _tail(loaded, new) if new is not None and _in_place(correction, out) else None
+        if tail is not None:
+            bias, ids = loaded.bias[-len(tail) :], tail
+        elif new is not None:
+            bias, ids = loaded.extend(new, progress=progress), new.ids or _row_ids(loaded.bias.size, len(new))
+        else:
+            bias, ids = _from_scores(loaded, scores, target_bank_scores, target_ids, progress)
+    if out is not None and tail is None:
+        _write(out, loaded, new, ids, bias)
     plain = {
         "schema_version": SCHEMA_VERSION,
         "correction": correction,
         "targets": [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)],
         "output": out,
-        "replaced": replaced,
+        "replaced": replaced and tail is None,
+        "already": tail is not None,
     }
     if json:
         console.data(plain)
         return
     _show(ids, bias, whole=out is None)
-    if out is not None:
+    if tail is not None:
+        console.say(
+            f"{console.printable(correction)} ends with these {len(tail):,} targets already; nothing to do. To append "
+            f"them once more, give them other ids (--target-ids)."
+        )
+    elif out is not None:
         output.tell(out, _what(out, loaded, bias), replaced=replaced)
 
 
@@ -119,34 +138,51 @@ def _refresh(
     output.tell(target, f"the bias of {done.correction.bias.size:,} targets", replaced=replaced)
 
 
-def _bias(
+def _new(targets: str, target_ids: str | None) -> Rows:
+    """The new targets, with their ids where they have any."""
+    from unhub.api.galleries import open_source
+    from unhub.api.sources import named
+
+    return named(open_source(targets, name="targets"), target_ids)
+
+
+def _in_place(correction: str, out: str | None) -> bool:
+    """Whether the correction is to be replaced by the longer one."""
+    target = None if out is None else Path(out).expanduser()
+    return target is not None and target.exists() and os.path.samefile(Path(correction).expanduser(), target)
+
+
+def _tail(loaded: Correction, new: Rows) -> tuple[str, ...] | None:
+    """The ids of the last targets, if they are what appending these would leave: the same ids and the same vectors."""
+    ids = new.ids or _row_ids(loaded.bias.size - len(new), len(new))
+    return ids if loaded.ends_with(new, ids) else None
+
+
+def _row_ids(first: int, count: int) -> tuple[str, ...]:
+    """Ids of targets that have none: the rows that they have at the gallery's end."""
+    return tuple(str(first + row) for row in range(count))
+
+
+def _from_scores(
     loaded: Correction,
-    targets: str | None,
     scores: str | None,
     target_bank_scores: str | None,
     target_ids: str | None,
     progress: Progress | None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
-    """The bias of each new target, and its id; without one it goes by the row it would have at the gallery's end."""
-    from unhub.api.galleries import open_source
-    from unhub.api.sources import column_ids, named
+    """The bias of each new target, and its id."""
+    from unhub.api.sources import column_ids
 
-    if targets is not None:
-        rows = named(open_source(targets, name="targets"), target_ids)
-        bias, ids = loaded.extend(rows, progress=progress), rows.ids
-    else:
-        bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)
-        ids = column_ids(target_ids, len(bias), "scores")
-    first = loaded.bias.size
-    return bias, ids or tuple(str(first + row) for row in range(len(bias)))
+    bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)
+    return bias, column_ids(target_ids, len(bias), "scores") or _row_ids(loaded.bias.size, len(bias))
 
 
-def _write(out: str, loaded: Correction, targets: str | None, ids: tuple[str, ...], bias: FloatArray) -> None:
+def _write(out: str, loaded: Correction, new: Rows | None, ids: tuple[str, ...], bias: FloatArray) -> None:
     kind = output.ending(out)
     if kind == ".unhub":
-        if targets is None:
+        if new is None:
             raise InputError("a longer correction needs the embeddings of the new targets; pass --targets.")
-        loaded.extended(targets, ids=list(ids)).save(out)
+        loaded.extended(new, ids=list(ids)).save(out)
     elif kind == ".npy":
         import numpy as np
 

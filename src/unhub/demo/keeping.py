@@ -18,6 +18,7 @@ from unhub.demo.dataset import DemoData
 from unhub.io import replace_file
 
 MEDIA = "media"
+TARGET_IDS, NEW_IDS = "targets.ids.txt", "new_targets.ids.txt"
 PATH = re.compile(r" \([^()]*/[^()]*\)$")
 TEXTS = {"captions": "queries.txt", "bank_captions": "query_bank.txt", "target_captions": "targets.txt"}
 """files of texts, by the options of ``unhub report`` and ``unhub serve`` that take them"""
@@ -43,7 +44,12 @@ def titled(label: str) -> str:
 
 
 def keep(data: DemoData, correction: Correction, summary: dict[str, Any], output: Path) -> None:
-    """Writes the files, each complete or not at all."""
+    """Writes the files, each complete or not at all, and the correction that leads to them last.
+
+    An older correction and older ids go first: what a kill leaves of two runs is not taken for one.
+    """
+    for name in (f"{data.name}.unhub", TARGET_IDS, NEW_IDS):
+        (output / name).unlink(missing_ok=True)
     bank, second = joined(data.bank, data.dev)
     parts = {
         "targets": data.test.targets,
@@ -56,8 +62,8 @@ def keep(data: DemoData, correction: Correction, summary: dict[str, Any], output
     for name, array in parts.items():
         with replace_file(output / f"{name}.npy") as temporary:
             np.save(temporary, array)
-    _lines(output / "targets.ids.txt", ids(data.test.target_labels))
-    _lines(output / "new_targets.ids.txt", ids(data.unseen.target_labels, len(data.test.targets)))
+    _lines(output / TARGET_IDS, ids(data.test.target_labels))
+    _lines(output / NEW_IDS, ids(data.unseen.target_labels, len(data.test.targets)))
     _lines(output / TEXTS["captions"], data.test.query_texts)
     _lines(output / TEXTS["bank_captions"], (*data.bank.query_texts, *data.dev.query_texts))
     _lines(output / TEXTS["target_captions"], [titled(label) for label in data.test.target_labels])
@@ -92,6 +98,4 @@ def _pictures(folder: Path, names: Sequence[str]) -> None:
     folder.mkdir(exist_ok=True)
     drawings = Thumbnails("test")
     for row, name in enumerate(names):
-        path = folder / f"{name}.webp"
-        if not path.exists():
-            path.write_bytes(drawings.thumbnail(row))
+        (folder / f"{name}.webp").write_bytes(drawings.thumbnail(row))  # also over what a kill has cut short

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhub.encode.kinds import ENDINGS, KINDS, kind_of
+from unhub.encode.parts import ids_beside
 from unhub.encode.tables import TABLES, read_lines, read_table
 from unhub.foundation.errors import InputError
 
 MAGIC = ("*", "?", "[")
+DRAFTED = 32
+"""letters of a name that a temporary file of it shows at least, after a dot"""
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,14 @@ def read_items(
     kind: str = "auto",
     column: str | None = None,
     ids: str | Sequence[str] | None = None,
+    out: Path | None = None,
 ) -> Items:
     """The items of a source, with ids that are unique.
 
     source: a folder (every file of the kind in it, ids are their paths inside), a pattern such as ``shots/*.png``, one
     media file, a ``.txt`` with one text or one path in each line, or a ``.jsonl``, ``.csv`` or ``.tsv`` with a column
-    of texts or paths. column: its name, if it is no usual one. ids: the name of the column of ids, or the ids.
+    of texts or paths. column: its name, if it is no usual one. ids: the name of the column of ids, or the ids. out:
+    where the embeddings will be; the ids beside it are no input, in whatever folder they are.
     """
     if kind not in ("auto", *KINDS):
         raise InputError(f"kind is {kind!r}; choose auto, {', '.join(KINDS)}.")
@@ -53,11 +58,11 @@ def read_items(
     elif path.suffix.lower() == ".txt" and path.is_file():
         found = _listed(path, read_lines(path), None, kind)
     else:
-        found = _files(path, kind)
+        found = _files(path, kind, out)
     return _named(found, path, None if isinstance(ids, str) else ids)
 
 
-def _files(path: Path, kind: str) -> Items:
+def _files(path: Path, kind: str, out: Path | None) -> Items:
     """The files of a folder or a pattern, or one file, in the order of their names."""
     root, files = path.parent, [path]
     if path.is_dir():
@@ -68,12 +73,21 @@ def _files(path: Path, kind: str) -> Items:
             root = root.parent
     elif not path.exists():
         raise InputError(f"there is no file or folder {path}; check the path.")
+    files = [file for file in files if out is None or not _is_output(file, out)]
     kinds = Counter(found for found in map(kind_of, files) if found is not None)
     chosen = _only_kind(kinds, path) if kind == "auto" else kind
     of_kind = sorted(file for file in files if file.suffix.lower() in ENDINGS[chosen])
     if not of_kind:
         raise InputError(f"{path} has no {chosen} file; their names end in {', '.join(sorted(ENDINGS[chosen]))}.")
     return Items(chosen, tuple(of_kind), tuple(file.relative_to(root).as_posix() for file in of_kind))
+
+
+def _is_output(file: Path, out: Path) -> bool:
+    """Whether it is the file of ids beside the output, or what a kill left of one."""
+    ids = ids_beside(out)
+    draft = file.name.startswith(f".{ids.stem[:DRAFTED]}") and file.suffix == ids.suffix
+    named = file.name == ids.name or draft
+    return named and os.path.samefile(file.absolute().parent, out.absolute().parent)
 
 
 def _only_kind(kinds: Counter[str], path: Path) -> str:

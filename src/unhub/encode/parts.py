@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 import time
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.foundation.pairing import Pairing, ids_fingerprint, vectors_fingerprint
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 
 EVERY = 1.0
@@ -25,6 +26,8 @@ EVERY = 1.0
 RUN = "run.json"
 STRETCH = re.compile(r"(\d{12})-(\d{12})\.npz")
 """a file of finished rows: its first item, and the one behind its last"""
+DRAFT = re.compile(r"\.(run|\d{12}-\d{12})[-.].*\.(json|npz)")
+"""what a kill leaves of a file that was being written"""
 
 
 @dataclass
@@ -44,10 +47,12 @@ class Parts:
 
     def open(self) -> int:
         """How many items are finished; rows of another model, other settings or other items are refused."""
-        if self.folder.exists() and not (self.folder / RUN).is_file() and any(self.folder.iterdir()):
-            raise InputError(
-                f"{self.folder} is in the way and holds no unfinished rows; move it, or choose another -o."
-            )
+        if self.folder.exists() and not (self.folder / RUN).is_file():
+            self._remove()  # a kill before the settings were noted, or while the folder was taken away
+            if self.folder.exists():
+                raise InputError(
+                    f"{self.folder} is in the way and holds no unfinished rows; move it, or choose another -o."
+                )
         if (self.folder / RUN).is_file():
             self._check_settings()
             for first, last, path in self._files():
@@ -85,11 +90,14 @@ class Parts:
         return self.done - sum(len(self._read(path, "kept")) for _, _, path in self._files())
 
     def finish(self, out: Path, ids: Sequence[str]) -> tuple[tuple[int, int], IntArray]:
-        """Puts the rows and their ids in place, each complete, and takes the folder away: (shape, kept items)."""
+        """Puts the rows and their ids in place, and takes the folder away: (shape, kept items).
+
+        Each file is complete or untouched, and the record beside them says when they are not yet a pair.
+        """
         self.write()
         paths = [path for _, _, path in self._files()]
         if not paths:
-            shutil.rmtree(self.folder)
+            self._remove()
             raise InputError("none of the inputs could be read, so there is nothing to write; check the files.")
         kept = np.concatenate([self._read(path, "kept") for path in paths])
         shape = (len(kept), int(self._read(paths[0], "rows").shape[1]))
@@ -101,10 +109,25 @@ class Parts:
                 target[place : place + len(rows)] = rows
                 place += len(rows)
             target.flush()
+            own = [ids[item] for item in kept]
+            pairing = Pairing(vectors_fingerprint(target), ids_fingerprint(own))
             del target
-            names.write_text("".join(f"{ids[item]}\n" for item in kept), encoding="utf-8", newline="\n")
-        shutil.rmtree(self.folder)
+            names.write_text("".join(f"{each}\n" for each in own), encoding="utf-8", newline="\n")
+            Pairing().write(out)
+        pairing.write(out)
+        self._remove()
         return shape, kept
+
+    def _remove(self) -> None:
+        """Takes away what is ours in the folder, and the folder if nothing else is in it.
+
+        The last rows go first and the settings last: after a kill, what is left can be gone on from.
+        """
+        ours = [path for path in self.folder.iterdir() if STRETCH.fullmatch(path.name) or DRAFT.fullmatch(path.name)]
+        for path in (*sorted(ours, reverse=True), self.folder / RUN):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's file is in it
+            self.folder.rmdir()
 
     def _files(self) -> list[tuple[int, int, Path]]:
         """(first item, item behind the last, file) in order."""

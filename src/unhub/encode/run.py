@@ -62,14 +62,15 @@ def encode_files(
     """The embeddings of a folder, pattern, list or table, written to ``out`` (.npy) with the ids beside it.
 
     source, kind, column, ids: as in `read_items`. model, library, device, precision, max_length: as in `load_encoder`.
-    Finished batches are kept in ``out.part``; the same call goes on from them. A broken file is an error that names it,
-    or is left out and counted with ``skip_broken``.
+    Finished batches are kept in ``out.part``; the same call goes on from them, wherever it was stopped. A record beside
+    the two files (``X.encoded.json``) says which ids belong to which vectors, and readers refuse others. A broken file
+    is an error that names it, or is left out and counted with ``skip_broken``.
     """
-    target = _target(out)
+    target = _target(out, source)
     for name, value in (("batch", batch), ("frames", frames)):
         if value < 1:
             raise InputError(f"{name} is {value}; it is at least 1.")
-    items = read_items(source, kind=kind, column=column, ids=ids)
+    items = read_items(source, kind=kind, column=column, ids=ids, out=target)
     encoder = load_encoder(
         model, items.kind, library=library, device=device, precision=precision, max_length=max_length
     )
@@ -125,12 +126,15 @@ def _fill(
             progress(f"encoding {items.kind}", first + len(values), len(items))
 
 
-def _target(out: str | os.PathLike[str]) -> Path:
+def _target(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path:
     target = Path(os.path.expanduser(os.fspath(out)))
     if target.suffix.lower() != ".npy":
         raise InputError(f"out is {os.fspath(out)!r}; embeddings are written to a file that ends in .npy.")
     if not target.absolute().parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
+    ids, read = ids_beside(target), Path(os.path.expanduser(os.fspath(source)))
+    if ids.exists() and read.exists() and os.path.samefile(ids, read):
+        raise InputError(f"the ids would be written to {ids}, which is the input and would be lost; choose another -o.")
     return target
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from unhub.foundation.pairing import ids_fingerprint, pairing_beside, record_beside, vectors_fingerprint
+from unhub.foundation.types import Sliceable
 from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find
 from unhub.io.arrays import as_array
 from unhub.io.contents import choose
@@ -40,6 +42,27 @@ def find_beside(address: Address) -> Path | None:
     """The first that exists of ``X.ids.txt``, ``X.ids.json`` and ``X.ids.npy`` next to ``X.npy``."""
     paths = (address.path.with_suffix(ending) for ending in _BESIDE)
     return next((path for path in paths if path.is_file()), None)
+
+
+def check_pairing(address: Address, rows: Sliceable, ids: tuple[str, ...] | None) -> None:
+    """Refuses vectors and ids beside them that ``unhub encode`` did not write together; others are not its business."""
+    pairing = pairing_beside(address.path) if address.path.suffix.lower() == ".npy" else None
+    if pairing is None:
+        return
+    if not pairing.finished:
+        raise address.problem(
+            "and its ids are being replaced by unhub encode; if that is no longer running, run the same encode command "
+            "again."
+        )
+    if ids is None:
+        return
+    same = pairing.ids == ids_fingerprint(ids), pairing.vectors == vectors_fingerprint(rows)
+    if not all(same):
+        other = "vectors" if same[0] else "ids" if same[1] else "vectors and ids"
+        raise address.problem(
+            f"and its ids are no longer what unhub encode wrote together: the {other} are others; encode again, or, if "
+            f"they do belong together, remove {record_beside(address.path).name}."
+        )
 
 
 def _read(address: Address) -> tuple[str, ...]:

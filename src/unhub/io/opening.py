@@ -12,7 +12,7 @@ from unhub.io.contents import WHOLE, Contents, choose
 from unhub.io.damage import guarded
 from unhub.io.formats import read_contents
 from unhub.io.id_values import id_strings
-from unhub.io.ids import find_beside, read_ids
+from unhub.io.ids import check_pairing, find_beside, read_ids
 from unhub.io.numbers import check_matrix
 from unhub.io.rows import Rows, with_ids
 
@@ -64,8 +64,10 @@ def _name_rows(address: Address, contents: Contents, key: str, label: str, rows:
             ids = id_strings(contents.parts[found].load(), f"{address.name}: {place}")
         return _attach(rows, ids, place, strict=alone or found == f"{key}_ids")
     beside = find_beside(address)
-    if beside is not None:
-        return _attach(rows, read_ids(beside, name=address.name), str(beside), strict=alone)
+    named = None if beside is None else read_ids(beside, name=address.name)
+    check_pairing(address, rows, named)
+    if named is not None:
+        return _attach(rows, named, str(beside), strict=alone)
     if contents.probable_ids is None:
         return rows
     with guarded(address, label):

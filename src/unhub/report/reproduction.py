@@ -146,6 +146,7 @@ def _made(plan: _Plan, wanted: Wanted, notes: list[str]) -> Reproduced:
         if wanted.compared:
             done.compared[table.name] = compare(table, named(table.name).numbers)
         if plan.folder is not None:
+            (plan.folder / RUN).unlink(missing_ok=True)  # until all tables are of this run
             result_files.write(table, plan.run.experiment, plan.folder)
     if failed and not done.tables:
         raise failed[0]
@@ -156,7 +157,9 @@ def _made(plan: _Plan, wanted: Wanted, notes: list[str]) -> Reproduced:
 
 
 def write_run(run: Run, wanted: Wanted, folder: Path) -> Path:
-    """Notes which file was run and how, so that ``unhub report FOLDER`` finds it."""
+    """Notes which file was run and how, so that ``unhub report FOLDER`` finds it; without it the tables are not all of
+    one run.
+    """
     told = {
         "experiment": str(run.experiment.path),
         "protocol": run.preset.name,
