@@ -121,7 +121,7 @@ def _running() -> list[Any]:
 
 
 def _within(address: Address) -> dict[str, str]:
-    return {name: address.options[name] for name in ("tenant", "database") if name in address.options}
+    return {name: address.value(name) or "" for name in ("tenant", "database") if name in address.options}
 
 
 def _database(address: Address) -> Path:
