@@ -29,6 +29,7 @@ from unhub.cli import (
 )
 from unhub.cli.console import complain, prepare_streams, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
+from unhub.foundation.printable import printable
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.command,
@@ -103,7 +104,8 @@ def _ended(error: BaseException, debug: bool) -> int:
         if debug:
             import traceback
 
-            traceback.print_exception(error)
+            lines = "".join(traceback.format_exception(error)).rstrip("\n").split("\n")
+            sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
         complain(told.sentence)
     _let_go_of_stdout()
     return told.code

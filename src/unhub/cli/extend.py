@@ -177,4 +177,4 @@ def _show(ids: tuple[str, ...], bias: FloatArray, *, whole: bool) -> None:
         if len(rows) > SHOWN_TARGETS and whole:
             console.say(f"and {len(rows) - SHOWN_TARGETS:,} more; write all with -o bias.csv")
     elif whole:
-        console.say(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))
+        console.exactly(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from unhub.foundation.errors import UnhubError
+from unhub.foundation.printable import printable
 
 OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -39,13 +40,13 @@ def failure(error: BaseException) -> Failure:
     if isinstance(error, BrokenPipeError):
         return Failure(OK)  # the reader, such as head, has seen enough
     if isinstance(error, UnhubError):
-        return Failure(BAD_INPUT, _ended(str(error)))
+        return Failure(BAD_INPUT, _ended(printable(str(error))))
     if isinstance(error, MemoryError):
         return Failure(BAD_INPUT, "this does not fit in memory; pass a smaller --memory or a smaller file.")
     if isinstance(error, OSError):
-        return Failure(BAD_INPUT, _file_sentence(error))
+        return Failure(BAD_INPUT, printable(_file_sentence(error)))
     if hasattr(error, "format_message"):
-        return Failure(BAD_INPUT, _usage_sentence(error))
+        return Failure(BAD_INPUT, printable(_usage_sentence(error)))
     if hasattr(error, "exit_code"):
         return Failure(int(error.exit_code))
     return Failure(

@@ -202,7 +202,7 @@ def _show(titles: tuple[str, ...], rows: list[list[Any]], queries: int, *, whole
     """Every hit as tab-separated text in a pipe; the first queries as a table on a terminal."""
     if not console.on_terminal():
         if whole:
-            console.say(output.table_text(".tsv", titles, rows).removesuffix("\n"))
+            console.exactly(output.table_text(".tsv", titles, rows).removesuffix("\n"))
         return
     shown = rows[: SHOWN_QUERIES * (len(rows) // max(1, queries))]
     texts = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in shown]
