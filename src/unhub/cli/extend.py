@@ -37,11 +37,11 @@ def command(
         str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
     ] = None,
     from_store: Annotated[
-        bool, typer.Option("--from-store", help="Bring it up to date with the store that it was fitted from.")
+        bool, typer.Option("--from-store", help="Bring it up to date with the store that --store names.")
     ] = False,
     store: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="That store's address, if it has moved or needs a password."),
+        typer.Option(metavar="ADDRESS", help="The store that it was fitted from, such as qdrant://localhost/photos."),
     ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Give new targets their exact bias, without fitting again.
 
-    With --from-store the store itself is compared with the correction: what is new or has another vector gets its exact
+    With --store the store itself is compared with the correction: what is new or has another vector gets its exact
     bias, what is gone is dropped, what was exported is brought up to date as well, and the correction file is replaced
     (or written to -o).
 
@@ -60,7 +60,7 @@ def command(
       unhub extend gallery.unhub --targets new_targets.npy
       unhub extend gallery.unhub --targets new_targets.npy -o bias.csv
       unhub extend gallery.unhub --targets new_targets.npy -o longer.unhub
-      unhub extend photos.unhub --from-store
+      unhub extend photos.unhub --store faiss://photos.faiss
     """
     import unhub
 
@@ -98,7 +98,7 @@ def _refresh(
     from unhub.serving.refresh import refresh
 
     if any(each is not None for each in given):
-        raise InputError("--from-store reads the new targets from the store; leave out --targets and --scores.")
+        raise InputError("--store reads the new targets from the store; leave out --targets and --scores.")
     replaced = output.check(output_path or correction, (".unhub",))
     with working("comparing") as progress:
         done = refresh(correction, store, out=output_path, progress=progress)
