@@ -69,6 +69,11 @@ def default_memory() -> int:
     return min((each for each in free if each is not None), default=UNKNOWN_MEMORY) // 2
 
 
+def installed_memory() -> int:
+    """All the memory of this machine, in bytes."""
+    return _physical() or UNKNOWN_MEMORY
+
+
 def _meminfo(file: Path) -> int | None:
     """What Linux calls available."""
     try:
