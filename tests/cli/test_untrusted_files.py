@@ -95,7 +95,7 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
 def record(origin: str) -> dict[str, Any]:
     """An export that the file claims serves there."""
     layout = {"form": "augment", "metric": "ip", "dim": 16, "width": 17}
-    return {"origin": origin, "place": "photos_unhub_0", "layout": layout, "tag": "0", "bias": "0", "state": "serving"}
+    return {"origin": origin, "place": "photos_unhub_0", "layout": layout, "tag": "0" * 8, "bias": "0" * 16, "state": "serving"}
 
 
 @pytest.fixture

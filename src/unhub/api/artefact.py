@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from unhub.api.artefact_file import whole_file
 from unhub.api.artefact_parts import check_parts, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
-from unhub.core.blocks import installed_memory, memory_bytes
+from unhub.core.blocks import memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.version import VERSION
@@ -28,8 +28,6 @@ from unhub.stores.record import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"
-LONGEST_HEADER = 8 << 20
-"""bytes of a file's header: notes and the places of its parts, some kilobytes where nobody has made it up"""
 
 
 def save(correction: Correction, path: str | os.PathLike[str]) -> None:
@@ -120,7 +118,7 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    whole = _bytes_of(file)
+    whole = whole_file(file)
     try:
         noted = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")]).get("__metadata__") or {}
         if _KEY not in noted:
@@ -131,32 +129,6 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         raise
     except (SafetensorError, ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
         raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
-
-
-def _bytes_of(file: Path) -> bytes:
-    """What is in a file: a regular one, that is no larger than memory, and whose header is no larger than ours are."""
-    if not file.exists():
-        raise InputError(f"there is no file {file}; write one with unhub fit ... -o {file.name}.")
-    try:
-        # a pipe that nobody writes to would be waited for
-        with open(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as read:
-            state = os.fstat(read.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                raise InputError(f"{file} is not a regular file; give a file that unhub fit wrote.")
-            begin = read.read(9)
-            if file.suffix != ".unhub" and begin[8:] != b"{":
-                raise InputError(f"{file} is not a correction; give a file that unhub fit wrote (it ends in .unhub).")
-            header = int.from_bytes(begin[:8], "little")
-            if len(begin) < 9 or header > min(LONGEST_HEADER, state.st_size):
-                reason = f"its header would be {header:,} bytes" if len(begin) == 9 else "it is cut short"
-                raise InputError(f"{file} is not a whole correction file ({reason}); fit again.")
-            if state.st_size > installed_memory():
-                raise InputError(
-                    f"{file} has {state.st_size:,} bytes, more than this machine has memory; use a larger machine."
-                )
-            return begin + read.read()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
 
 
 def _metadata_of(file: Path, noted: dict[str, str]) -> dict[str, Any]:
@@ -215,4 +187,4 @@ def _rows(block: AnyArray | None, name: str) -> Rows | None:
 
 
 def _checksum(tensor: AnyArray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(tensor).tobytes()).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest()

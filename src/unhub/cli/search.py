@@ -75,10 +75,10 @@ def command(
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
     with working("searching") as progress:
         loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
-        asked = _asked(queries, query_ids, words or [], encoder)
-        address = None if targets is not None or exact else store
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
+        asked = _asked(queries, query_ids, words or [], encoder)
+        address = None if targets is not None or exact else store
         fixed: Hits | Retrieved
         before: Hits | Retrieved | None
         if address is not None:
