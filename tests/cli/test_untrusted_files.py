@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import unhub
+from unhub.explore.opening import open_subject
 from unhub.foundation.errors import InputError
 
 from .conftest import Run
@@ -130,6 +133,8 @@ def test_no_command_follows_an_address_of_a_file(
     run: Run, genuine: Path, listener: Listener, store: str, exported: bool
 ) -> None:
     for name, words in COMMANDS.items():
+        if name not in REFUSED and store != "qdrant":
+            continue  # what does not look for the gallery does not look at its address either
         url = ADDRESSES[store].format(port=listener.port)
         file = pointing(genuine, url, exported=exported)
         noted = file.with_name("f.unhub.exporting")
@@ -168,3 +173,126 @@ def test_no_function_follows_an_address_of_a_file(genuine: Path, listener: Liste
         assert loaded.apply(np.load("scores.npy")).shape == (40, 40)
         loaded.save("again.unhub")
         assert listener.visits == 0
+
+
+# --- paths that a file names ---------------------------------------------------------------------------------------
+
+
+def noting(genuine: Path, source: str) -> Path:
+    return forge(genuine, genuine.with_name("f.unhub"), lambda metadata: metadata.update(targets_source=source))
+
+
+def test_a_path_is_followed_to_a_file_of_this_machine_and_no_further(run: Run, genuine: Path, folder: Path) -> None:
+    words = ("search", "f.unhub", *QUERIES, "--k", "1")
+    noting(genuine, str(folder / "targets.npy"))
+    assert run(*words).code == 0
+    os.mkfifo(folder / "pipe.npy")
+    for source, said in (
+        (str(folder / "gone.npy"), "the gallery is not where it was when this was fitted"),
+        (str(folder / "queries.npy"), "this correction was fitted on another gallery"),
+        (str(folder / "pipe.npy"), "is not a regular file"),
+        ("/dev/zero", "is not a regular file"),
+        ("//127.0.0.1/share/targets.npy", "is on another machine, and a file cannot make unhub go there"),
+        ("\\\\127.0.0.1\\share\\targets.npy", "is on another machine, and a file cannot make unhub go there"),
+    ):
+        noting(genuine, source)
+        ended = run(*words)
+        assert ended.code == 2
+        assert said in ended.err, ended.err
+        assert "--targets" in ended.err or "fit again" in ended.err
+
+
+def test_an_experiment_file_names_files_only(run: Run, folder: Path, listener: Listener) -> None:
+    written = (folder / "experiment.toml").read_text()
+    url = ADDRESSES["qdrant"].format(port=listener.port)
+    for value, said in (
+        (url, f"test.targets is the address of a store, {url}; an experiment file names files only"),
+        ("//127.0.0.1/share/t.npy", "test.targets is //127.0.0.1/share/t.npy, on another machine"),
+    ):
+        (folder / "f.toml").write_text(written.replace('targets = "targets.npy"', f'targets = "{value}"'))
+        for words in (("check", "f.toml"), ("report", "f.toml"), ("serve", "f.toml"), ("sweep", "f.toml", "--over", "tau")):
+            ended = run(*words)
+            assert ended.code == 2
+            assert said in ended.err + ended.out, ended
+    assert listener.visits == 0
+
+
+def test_the_note_of_a_run_leads_to_an_experiment_file_only(run: Run, genuine: Path, folder: Path) -> None:
+    (folder / "results").mkdir()
+    for place in (str(genuine), "//127.0.0.1/share/experiment.toml"):
+        (folder / "results" / "run.json").write_text(json.dumps({"experiment": place, "protocol": "paper"}))
+        ended = run("report", "results", "-o", "r.html")
+        assert ended.code == 2
+        assert f"names {place}, which is no experiment file of this machine" in ended.err
+
+
+def test_what_is_shown_from_outside_of_an_experiment_is_said(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    written = (folder / "experiment.toml").read_text().replace('"queries.npy"', '"../queries.npy"')
+    for name in ("targets", "bank", "other_targets"):
+        written = written.replace(f'"{name}.npy"', f'"../{name}.npy"')
+    private = folder / "private.txt"
+    private.write_text("".join(f"line {row}\n" for row in range(40)))
+    (folder / "mine" / "link.txt").symlink_to(private)
+    for caption in ("../private.txt", "link.txt"):
+        file = folder / "mine" / "e.toml"
+        file.write_text(written.replace("[banks.val]", f'captions = "{caption}"\n[banks.val]'))
+        with pytest.warns(unhub.UnhubWarning, match="look at it before you let others see it") as told:
+            open_subject(str(file))
+        assert f"takes what is shown from outside of its folder: test.captions ({private})" in str(told[0].message)
+    file.write_text(written)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_subject(str(file))
+
+
+# --- control characters --------------------------------------------------------------------------------------------
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b1m\u202egnp\u2066\u200b\nunhub: all is well\r"
+"""a terminal's title, a cleared screen, a C1 sequence, a text turned round, one of no width, and a line of its own"""
+
+
+def harmless(text: str) -> bool:
+    """Whether every character but the line ends is seen as itself, and no line begins with another's words."""
+    return all(each.isprintable() or each == "\n" for each in text) and "\nunhub: all is well" not in text
+
+
+def test_no_sentence_repaints_a_terminal(run: Run, genuine: Path, folder: Path) -> None:
+    np.savez(folder / "many.npz", **{f"a{HOSTILE}": np.eye(3), "b": np.eye(3)})
+    (folder / "ids.json").write_text(json.dumps([HOSTILE] * 40))
+    (folder / "e.toml").write_text(f'[dataset]\nname = "x"\n[test]\n{json.dumps(HOSTILE)} = "targets.npy"\n')
+    forge(genuine, folder / "f.unhub", lambda its: its.update(targets_source=f"qdrant://h/{HOSTILE}"))
+    forge(genuine, folder / "g.unhub", lambda its: its.update(method=HOSTILE))
+    fit = ("fit", "--query-bank", "bank.npy", "-o", "x.unhub")
+    for words in (
+        ("search", "f.unhub", *QUERIES),
+        ("search", "g.unhub", *QUERIES),
+        ("search", f"{HOSTILE}.unhub", *QUERIES),
+        ("search", "genuine.unhub", "--queries", "many.npz"),
+        ("search", "genuine.unhub", "--queries", f"many.npz::{HOSTILE}"),
+        (*fit, "--targets", "targets.npy", "--target-ids", "ids.json"),
+        (*fit, "--targets", f"qdrant://127.0.0.1:9/{HOSTILE}?timeout=1"),
+        (*fit, "--targets", "targets.npy", f"--{HOSTILE}"),
+        ("check", "e.toml"),
+        ("--debug", "check", "e.toml"),
+        ("check", "--targets", "many.npz"),
+    ):
+        ended = run(*words)
+        assert ended.code == 2, (words, ended)
+        whole = ended.out + ended.err
+        if words[0] == "--debug":  # a traceback has lines of its own
+            whole = whole.replace("\nunhub: all is well", "")
+        assert harmless(whole), (words, ended)
+
+
+def test_tables_are_escaped_and_json_is_the_same_data(run: Run, folder: Path) -> None:
+    ids = [f"{row}{HOSTILE}" for row in range(40)]
+    (folder / "ids.json").write_text(json.dumps(ids))
+    words = ("--queries", "queries.npy", "--targets", "targets.npy", "--target-ids", "ids.json")
+    shown = run("diagnose", *words)
+    assert shown.code == 0
+    assert harmless(shown.out)
+    assert "\\x1b[2J" in shown.out
+    told = run("diagnose", *words, "--json")
+    assert harmless(told.out)
+    assert all(hub["id"] == f"{hub['row']}{HOSTILE}" for hub in json.loads(told.out)["hubs"])

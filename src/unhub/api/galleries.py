@@ -12,6 +12,7 @@ import numpy as np
 
 from unhub.api.progress import Progress
 from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.file_names import on_another_machine
 from unhub.foundation.types import AnyArray, FloatArray, IntArray, Sliceable
 from unhub.io import Rows, open_rows, with_ids
 from unhub.io.address import SEPARATOR
@@ -37,7 +38,7 @@ def open_noted(source: str, *, name: str) -> Rows:
     or a path that begins with two slashes, which Windows would log in to, is refused.
     """
     assert not is_address(source), "an address that a file notes is never followed"
-    if source.replace("\\", "/").startswith("//"):
+    if on_another_machine(source):
         raise InputError(f"{source} is on another machine, and a file cannot make unhub go there.")
     place = os.path.expanduser(source)
     if not os.path.exists(place):

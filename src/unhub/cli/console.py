@@ -22,8 +22,8 @@ def on_terminal() -> bool:
 
 
 def say(text: str = "", *, style: str | None = None) -> None:
-    """Lines on stdout, what is not printable in them escaped; the style shows on a terminal only."""
-    text = "\n".join(map(printable, text.split("\n")))
+    """A line on stdout, what is not printable in it escaped; the style shows on a terminal only."""
+    text = printable(text)
     if style is None or not on_terminal():
         exactly(text)
         return
@@ -32,8 +32,14 @@ def say(text: str = "", *, style: str | None = None) -> None:
     Console(highlight=False, emoji=False, markup=False).print(text, style=style, soft_wrap=True)
 
 
+def lines(text: str) -> None:
+    """Several lines on stdout: a text that we have broken ourselves."""
+    for line in text.split("\n"):
+        say(line)
+
+
 def exactly(text: str) -> None:
-    """Lines on stdout for a program that reads them, just as they are."""
+    """Text on stdout for a program that reads it, just as it is."""
     sys.stdout.write(f"{text}\n")
 
 

@@ -175,5 +175,6 @@ def _show(done: Exported, correction: str) -> None:
     if done.record.alias is not None:
         console.say(f"alias {done.record.alias} points to {done.record.place}")
     console.say("next:")
-    console.say(f"  unhub search {console.printable(correction)} --queries QUERIES.npy")
+    store = f"--store '{done.plan.origin.url}'"
+    console.say(f"  unhub search {console.printable(correction)} {store} --queries QUERIES.npy")
     console.say(f"  unhub rollback {console.printable(correction)}")

@@ -192,7 +192,10 @@ def _next(correction: Correction, out: str) -> list[str]:
         ]
     source = None if correction.targets is None else correction.targets.source
     if source is not None and "://" in source:
-        return [f"unhub export {out} --to '{source}' --dry-run", f"unhub search {out} --queries QUERIES.npy --raw"]
+        return [
+            f"unhub export {out} --to '{source}' --dry-run",
+            f"unhub search {out} --store '{source}' --queries QUERIES.npy --raw",
+        ]
     return [
         f"unhub search {out} --queries QUERIES.npy --raw",
         f"unhub extend {out} --targets NEW_TARGETS.npy",

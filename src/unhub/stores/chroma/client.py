@@ -112,7 +112,9 @@ def _in_folder(address: Address) -> Any:
 
 
 def _settings(**settings: Any) -> Any:
-    return require("chromadb.config", extra="chroma").Settings(anonymized_telemetry=False, **settings)
+    """Chroma's settings; not from a file .env in the folder we are in, which may be anybody's and name other hosts."""
+    made = require("chromadb.config", extra="chroma").Settings
+    return made(_env_file=None, anonymized_telemetry=False, **settings)
 
 
 def _running() -> list[Any]:
