@@ -49,7 +49,8 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     exact = run("search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--k", "3", "--exact", "--json")
     hits = [[hit["id"] for hit in query["hits"]] for query in json.loads(found.out)["queries"]]
     assert hits == [[hit["id"] for hit in query["hits"]] for query in json.loads(exact.out)["queries"]]
-    narrow = run("search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--k", "5", "--filter", "[100, 101]", "--raw")
+    within = ("--store", URL, "--filter", "[100, 101]")
+    narrow = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "5", "--raw", *within)
     assert narrow.code == 0
     assert {line.split("\t")[2] for line in narrow.out.splitlines()[1:]} == {"100", "101"}
 

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,14 @@ def listener(monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
 def record(origin: str) -> dict[str, Any]:
     """An export that the file claims serves there."""
     layout = {"form": "augment", "metric": "ip", "dim": 16, "width": 17}
-    return {"origin": origin, "place": "photos_unhub_0", "layout": layout, "tag": "0" * 8, "bias": "0" * 16, "state": "serving"}
+    return {
+        "origin": origin,
+        "place": "photos_unhub_0",
+        "layout": layout,
+        "tag": "0" * 8,
+        "bias": "0" * 16,
+        "state": "serving",
+    }
 
 
 @pytest.fixture
@@ -151,24 +158,26 @@ def test_no_command_follows_an_address_of_a_file(
             assert ended.code == 0, f"{name}: {ended.err}"
 
 
+DOORS: dict[str, Callable[[Path], object]] = {
+    "search": lambda file: unhub.load(file).search(np.load("queries.npy")),
+    "augment": lambda file: unhub.load(file).augment(),
+    "connect": lambda file: unhub.connect(None, file),
+    "connect a loaded one": lambda file: unhub.connect(None, unhub.load(file)),
+    "refresh": lambda file: unhub.refresh(file),
+    "refresh a loaded one": lambda file: unhub.refresh(unhub.load(file)),
+    "the page": lambda file: open_subject(str(file)).material("search"),
+}
+
+
 @pytest.mark.parametrize("store", ADDRESSES)
 def test_no_function_follows_an_address_of_a_file(genuine: Path, listener: Listener, store: str) -> None:
-    queries = np.load("queries.npy")
     for exported in (False, True):
         file = pointing(genuine, ADDRESSES[store].format(port=listener.port), exported=exported)
-        loaded = unhub.load(file)
-        calls = {
-            "search": lambda: loaded.search(queries),
-            "augment": lambda: loaded.augment(),
-            "connect": lambda: unhub.connect(None, file),
-            "connect a loaded one": lambda: unhub.connect(None, loaded),
-            "refresh": lambda: unhub.refresh(file),
-            "refresh a loaded one": lambda: unhub.refresh(loaded),
-        }
-        for name, call in calls.items():
+        for name, call in DOORS.items():
             with pytest.raises(InputError, match="a file cannot make unhub connect anywhere"):
-                call()
+                call(file)
             assert listener.visits == 0, name
+        loaded = unhub.load(file)
         assert loaded.extend(np.load("new_targets.npy")).shape == (6,)
         assert loaded.apply(np.load("scores.npy")).shape == (40, 40)
         loaded.save("again.unhub")
@@ -210,7 +219,12 @@ def test_an_experiment_file_names_files_only(run: Run, folder: Path, listener: L
         ("//127.0.0.1/share/t.npy", "test.targets is //127.0.0.1/share/t.npy, on another machine"),
     ):
         (folder / "f.toml").write_text(written.replace('targets = "targets.npy"', f'targets = "{value}"'))
-        for words in (("check", "f.toml"), ("report", "f.toml"), ("serve", "f.toml"), ("sweep", "f.toml", "--over", "tau")):
+        for words in (
+            ("check", "f.toml"),
+            ("report", "f.toml"),
+            ("serve", "f.toml"),
+            ("sweep", "f.toml", "--over", "tau"),
+        ):
             ended = run(*words)
             assert ended.code == 2
             assert said in ended.err + ended.out, ended

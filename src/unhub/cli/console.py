@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from unhub.foundation.printable import printable
+from unhub.foundation.printable import printable as printable
 
 _UNSEEN = re.compile(r"[^\n -~]")
 """in a text of JSON: what may be a character that is not seen as itself"""

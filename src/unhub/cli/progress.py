@@ -82,7 +82,12 @@ class _Bar:
         with self._lock:
             if self._ended:
                 return
-            columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+            )
             ends = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True))
             progress = RichProgress(
                 *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False

@@ -61,8 +61,8 @@ def command(
     """Find the k best targets of each query by score + bias.
 
     A gallery that is a file is found again where it was when the correction was fitted, and searched exactly; pass
-    --targets if it has moved. A store must be named here, with --store: a file cannot make unhub connect anywhere. It is
-    asked itself: what was exported there or, if nothing was, more than k by score, ranked again with the bias.
+    --targets if it has moved. A store must be named here, with --store: a file cannot make unhub connect anywhere. It
+    is asked itself: what was exported there or, if nothing was, more than k by score, ranked again with the bias.
 
     \b
     Examples:

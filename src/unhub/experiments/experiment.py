@@ -182,13 +182,13 @@ def _place(file: Path, where: str, value: Any) -> str:
         return value
     if is_address(value):
         raise InputError(
-            f"{file}: {where} is the address of a store, {without_secrets(value)}; an experiment file names files only, "
-            f"since a file cannot make unhub connect anywhere. Write the vectors to a file first."
+            f"{file}: {where} is the address of a store, {without_secrets(value)}; an experiment file names files "
+            f"only, since a file cannot make unhub connect anywhere. Write the vectors to a file first."
         )
     if on_another_machine(value):
         raise InputError(
-            f"{file}: {where} is {value}, on another machine; a file cannot make unhub go there. Copy it here, or give it "
-            f"a path on this machine."
+            f"{file}: {where} is {value}, on another machine; a file cannot make unhub go there. Copy it here, or give "
+            f"it a path on this machine."
         )
     path, separator, part = value.partition(SEPARATOR)
     return str(file.resolve().parent / Path(path).expanduser()) + separator + part

@@ -65,7 +65,9 @@ def shown_from_outside(experiment: Experiment) -> list[str]:
     """
     home = experiment.path.parent.resolve()
     named = [(f"test.{part}", experiment.test[part]) for part in SHOWN if part in experiment.test]
-    named += [(f"banks.{name}.{CAPTIONS}", each[CAPTIONS]) for name, each in experiment.banks.items() if CAPTIONS in each]
+    named += [
+        (f"banks.{name}.{CAPTIONS}", each[CAPTIONS]) for name, each in experiment.banks.items() if CAPTIONS in each
+    ]
     places = [(part, Path(source.partition(SEPARATOR)[0]).resolve()) for part, source in named]
     return [f"{part} ({place})" for part, place in places if not place.is_relative_to(home)]
 

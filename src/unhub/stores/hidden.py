@@ -13,9 +13,7 @@ MASK = "***"
 SHORTEST = 3
 """letters of a part of a secret that is worth hiding: a shorter one stands in every other word"""
 _SECRET = re.compile(r"pass|pwd|key|token|secret|credential|auth|signature|^sig$", re.IGNORECASE)
-_SETTING = re.compile(
-    r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:](?!//)\s*["']?(?=(?P<value>[^&;,\s"'}]+))"""
-)
+_SETTING = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:](?!//)\s*["']?(?=(?P<value>[^&;,\s"'}]+))""")
 """a name and its value, as in a query, in JSON or in a list"""
 
 
