@@ -45,11 +45,12 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     assert "40 were there from before" in again.out
     assert f"unhub rollback photos.unhub --to faiss://{folder}/photos.faiss" in again.out
 
-    found = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--json")
-    exact = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "3", "--exact", "--json")
+    found = run("search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--k", "3", "--json")
+    exact = run("search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--k", "3", "--exact", "--json")
     hits = [[hit["id"] for hit in query["hits"]] for query in json.loads(found.out)["queries"]]
     assert hits == [[hit["id"] for hit in query["hits"]] for query in json.loads(exact.out)["queries"]]
-    narrow = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "5", "--filter", "[100, 101]", "--raw")
+    within = ("--store", URL, "--filter", "[100, 101]")
+    narrow = run("search", "photos.unhub", "--queries", "queries.npy", "--k", "5", "--raw", *within)
     assert narrow.code == 0
     assert {line.split("\t")[2] for line in narrow.out.splitlines()[1:]} == {"100", "101"}
 
@@ -74,11 +75,11 @@ def test_a_changed_gallery_is_refused_and_then_followed(run: Run, folder: Path, 
     assert "1 have another vector than was fitted (first: 103)" in refused.err
     assert "1 of the correction's 40 are no longer there" in refused.err
     assert not list(folder.glob("*.exporting"))
-    followed = run("extend", "photos.unhub", "--from-store")
+    followed = run("extend", "photos.unhub", "--store", URL)
     assert "0 new, 1 changed, 1 gone" in followed.out
     assert run("export", "photos.unhub", "--to", URL).code == 0
-    assert "photos.unhub is up to date" in run("extend", "photos.unhub", "--from-store").out
-    plain = json.loads(run("extend", "photos.unhub", "--from-store", "-o", "newer.unhub", "--json").out)
+    assert "photos.unhub is up to date" in run("extend", "photos.unhub", "--store", URL).out
+    plain = json.loads(run("extend", "photos.unhub", "--store", URL, "-o", "newer.unhub", "--json").out)
     assert (plain["new"], plain["output"]) == (0, "newer.unhub")
     assert unhub.load("newer.unhub").bias.size == 39
 
@@ -101,21 +102,21 @@ def test_words_are_searched_with_an_encoder(
         "import numpy as np\n\ndef encode(texts):\n    return np.load('queries.npy')[: len(texts)]\n\n"
         "def wrong(texts):\n    return np.zeros(3)\n"
     )
-    said = run("search", "photos.unhub", "a red bicycle", "--encoder", "my_encoder:encode", "--k", "2")
+    said = run("search", "photos.unhub", "a red bicycle", "--store", URL, "--encoder", "my_encoder:encode", "--k", "2")
     assert (said.code, said.out.splitlines()[1].split("\t")[0]) == (0, "a red bicycle")
     monkeypatch.setenv("UNHUB_ENCODER", "my_encoder:encode")
-    assert run("search", "photos.unhub", "a red bicycle", "--k", "2").out == said.out
+    assert run("search", "photos.unhub", "a red bicycle", "--store", URL, "--k", "2").out == said.out
     for encoder, words in (
         ("my_encoder:wrong", "one row each is wanted"),
         ("my_encoder:nothing", "cannot be imported"),
         ("no_such_module:encode", "cannot be imported"),
     ):
-        ended = run("search", "photos.unhub", "a red bicycle", "--encoder", encoder)
+        ended = run("search", "photos.unhub", "a red bicycle", "--store", URL, "--encoder", encoder)
         assert ended.code == 2
         assert words in ended.err
     monkeypatch.delenv("UNHUB_ENCODER")
-    assert "needs the encoder" in run("search", "photos.unhub", "a red bicycle").err
-    assert "one of them" in run("search", "photos.unhub").err
+    assert "needs the encoder" in run("search", "photos.unhub", "a red bicycle", "--store", URL).err
+    assert "one of them" in run("search", "photos.unhub", "--store", URL).err
 
 
 @pytest.mark.parametrize(
@@ -148,8 +149,20 @@ def test_other_misuse_gets_one_sentence(run: Run, folder: Path, fitted: Path) ->
         (["extend", "gallery.unhub", "--from-store"], "was not fitted from a store"),
         (["extend", "photos.unhub", "--from-store", "--targets", "new_targets.npy"], "leave out --targets"),
         (["search", "gallery.unhub", "--queries", "queries.npy", "--filter", "x"], "a filter is for a store"),
-        (["search", "photos.unhub", "--queries", "queries.npy", "--filter", "[1,"], "not valid JSON"),
-        (["search", "photos.unhub", "--queries", "queries.npy", "--filter", "red"], "faiss ids are whole numbers"),
+        (["search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--filter", "[1,"], "not valid JSON"),
+        (
+            ["search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--filter", "red"],
+            "faiss ids are whole numbers",
+        ),
+        (
+            ["search", "photos.unhub", "--queries", "queries.npy"],
+            f"photos.unhub says that its gallery is in faiss://{folder}/photos.faiss; a file cannot make unhub connect "
+            f"anywhere. If that is your store, add --store faiss://{folder}/photos.faiss.",
+        ),
+        (
+            ["extend", "photos.unhub", "--from-store"],
+            f"If that is your store, pass its address (--store faiss://{folder}/photos.faiss).",
+        ),
         (["rollback", "nothing.unhub"], "there is no file"),
         (
             ["fit", "--targets", "mongodb://localhost/x", "--query-bank", "bank.npy", "-o", "x.unhub"],
@@ -167,6 +180,16 @@ def test_a_gallery_fitted_from_files_can_be_exported_to_an_index_of_the_same_ids
     assert run(*fit, "-o", "gallery.unhub").code == 0
     done = json.loads(run("export", "gallery.unhub", "--to", URL, "--json").out)
     assert (done["state"], done["written"]) == ("serving", 40)
+    words = ("search", "gallery.unhub", "--queries", "queries.npy", "--k", "3")
+    from_file, through_store = run(*words), run(*words, "--store", URL)
+    assert from_file.out.splitlines()[0] == through_store.out.splitlines()[0]
+    assert [line.split("\t")[2] for line in from_file.out.splitlines()] == [
+        line.split("\t")[2] for line in through_store.out.splitlines()
+    ]
+    assert f"to search through faiss://{folder}/photos.faiss, where it was exported to, name it with --store" in (
+        from_file.err
+    )
+    assert through_store.err == ""
     assert run("rollback", "gallery.unhub", "--to", URL).code == 0
 
 

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -110,6 +111,14 @@ def test_a_folder_is_found_from_where_we_are_and_telemetry_is_off(folder, monkey
     again.close()
     assert store.describe().count == 299
     store.close()
+
+
+def test_a_file_of_settings_where_we_are_is_not_read(folder, monkeypatch, tmp_path):
+    """It may be anybody's, and would say where Chroma sends its traces."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("chroma_otel_collection_endpoint=http://127.0.0.1:9\n")
+    with closing(open_store(f"chroma://{folder}/photos")) as store:
+        assert store.handle.connection.client().get_settings().chroma_otel_collection_endpoint == ""
 
 
 def test_a_folder_of_an_older_chroma_is_not_changed(folder):

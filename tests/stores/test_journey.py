@@ -123,7 +123,7 @@ def test_a_gallery_that_lives_is_followed(journey, variant, rng):
         unhub.export(trip.file, trip.url)
 
     kept = unhub.load(trip.file)
-    refreshed = unhub.refresh(trip.file)
+    refreshed = unhub.refresh(trip.file, trip.url)
     assert sorted(refreshed.new) == ["900001", "900002"]
     assert refreshed.changed == (problem.ids[4],)
     assert sorted(refreshed.gone) == sorted(problem.ids[:2])
@@ -142,7 +142,7 @@ def test_a_gallery_that_lives_is_followed(journey, variant, rng):
         found = retriever.search(problem.queries, K)
         assert found.missing == 0
         identical(found.ids, ids, wanted, K, 20 * variant.tolerance)
-    assert unhub.refresh(trip.file).plain() == {"new": 0, "changed": 0, "gone": 0}
+    assert unhub.refresh(trip.file, trip.url).plain() == {"new": 0, "changed": 0, "gone": 0}
     again = unhub.export(trip.file, trip.url)
     assert (again.written, again.tested.passed) == (0, True)
 

@@ -196,7 +196,7 @@ def test_items_that_come_while_an_export_runs_are_not_served_without_a_bias(inde
     with pytest.raises(InputError, match="5 of its 705 items are not in the correction"):
         unhub.export(file, url, progress=grow)
     assert unhub.load(file).exports == ()
-    unhub.refresh(file)
+    unhub.refresh(file, url)
     assert unhub.export(file, url).record.state == "serving"
 
 
@@ -206,7 +206,7 @@ def test_what_was_deleted_is_no_longer_found_whoever_knew_it(index, problem, tmp
     index(problem.vectors[:705])
     unhub.export(file, url, allow_missing=True)
     index(problem.vectors[:700])
-    assert unhub.refresh(file).plain() == {"new": 0, "changed": 0, "gone": 0}
+    assert unhub.refresh(file, url).plain() == {"new": 0, "changed": 0, "gone": 0}
     with unhub.connect(url, file) as retriever:
         assert retriever.form == "augment"
         assert _rows(retriever.search(problem.vectors[700:705], 10)).max() < 700
@@ -222,10 +222,10 @@ def test_a_refresh_that_was_cut_short_is_made_good(index, problem, tmp_path, mon
     with monkeypatch.context() as broken:
         broken.setattr(Correction, "save", _interrupted)
         with pytest.raises(KeyboardInterrupt):
-            unhub.refresh(file)
+            unhub.refresh(file, url)
     assert Journal(file).path.exists()
     index(problem.vectors[:700])  # and it is changed back
-    unhub.refresh(file)
+    unhub.refresh(file, url)
     assert not Journal(file).path.exists()
     exact = problem.queries @ problem.vectors[:700].T + unhub.load(file).bias
     with unhub.connect(url, file) as retriever:
@@ -242,7 +242,7 @@ def test_an_item_that_there_is_no_room_for_ends_the_export_with_a_way_on(index, 
     _fit(url, problem, file, metric="ip")
     unhub.export(file, url, form="constant_norm")
     index(np.concatenate((problem.vectors, 3 * problem.vectors[:1])), factory="IDMap2,HNSW16")
-    refreshed = unhub.refresh(file)
+    refreshed = unhub.refresh(file, url)
     assert (refreshed.new, refreshed.stale) == (("800",), True)
     with unhub.connect(url, file) as retriever:
         assert retriever.form == "rerank"
@@ -273,7 +273,7 @@ def test_a_longer_correction_of_its_own_knows_of_no_export(index, problem, tmp_p
     done = unhub.export(file, url)
     assert done.correction.extended(problem.vectors[700:], ids=[str(row) for row in range(700, 800)]).exports == ()
     index(problem.vectors)
-    unhub.refresh(file, out=tmp_path / "newer.unhub")
+    unhub.refresh(file, url, out=tmp_path / "newer.unhub")
     assert unhub.load(tmp_path / "newer.unhub").exports == ()
     assert unhub.load(tmp_path / "newer.unhub").bias.size == 800
     with unhub.connect(url, file) as retriever:
@@ -488,7 +488,7 @@ def test_deletes_and_changes_reach_the_copy_of_every_index(index, problem, tmp_p
         faiss.write_index(made, path)
     else:
         index(np.concatenate((changed, problem.vectors[715:720])), ids=[*ids[20:], *range(5)], factory=factory)
-    assert unhub.refresh(file).plain() == {"new": 5, "changed": 15, "gone": 20}
+    assert unhub.refresh(file, url).plain() == {"new": 5, "changed": 15, "gone": 20}
     with unhub.connect(url, file) as retriever:
         found = _rows(retriever.search(np.concatenate((problem.vectors[:20], problem.vectors[700:720])), 10))
         assert retriever.form != "rerank"

@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact_parts import check_parts
+from unhub.api.artefact_file import whole_file
+from unhub.api.artefact_parts import check_parts, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
 from unhub.core.blocks import memory_bytes
@@ -21,6 +23,7 @@ from unhub.foundation.version import VERSION
 from unhub.io import Rows, replace_file, write_safetensors
 from unhub.methods import additive, method
 from unhub.stores import is_address
+from unhub.stores.address import without_secrets
 from unhub.stores.record import Export
 
 SCHEMA_VERSION = 1
@@ -42,10 +45,12 @@ def save(correction: Correction, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
-    """The correction of a file that ``save`` wrote; every part is checked against its checksum and its shape.
+    """The correction of a file that ``save`` wrote; every part is checked against its checksum, its type and its range.
 
-    targets: the gallery it was fitted on. Without it the file's own note of where the gallery was is followed once it
-    is needed, if that still holds the same vectors. memory bounds the blocks of scores, as in ``fit``.
+    targets: the gallery it was fitted on, also the address of a store. Without it the file's own note of where the
+    gallery was is followed once it is needed, if that is a file on this machine and still holds the same vectors. A
+    store that only the file names is never connected to: the file may be somebody else's. memory bounds the blocks of
+    scores, as in ``fit``.
     """
     memory_bytes(memory)
     if is_address(path):
@@ -55,7 +60,7 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
     try:
         check_parts(metadata, tensors, {name: _checksum(tensor) for name, tensor in tensors.items()})
         correction = _correction(metadata, tensors, memory)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         raise InputError(f"{file} is damaged or was not written by unhub ({_reason(error)}); fit again.") from error
     return correction if targets is None else attach(correction, targets)
 
@@ -114,22 +119,17 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    if not file.exists():
-        raise InputError(f"there is no file {file}; write one with unhub fit ... -o {file.name}.")
+    whole = whole_file(file)
     try:
-        whole = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
-    if file.suffix != ".unhub" and whole[8:9] != b"{":
-        raise InputError(f"{file} is not a correction; give a file that unhub fit wrote (it ends in .unhub).")
-    try:
-        tensors = load(whole)
         noted = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")]).get("__metadata__") or {}
+        if _KEY not in noted:
+            raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
+        metadata = _metadata_of(file, noted)
+        return metadata, load(whole)
+    except InputError:
+        raise
     except (SafetensorError, ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
         raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
-    if _KEY not in noted:
-        raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
-    return _metadata_of(file, noted), tensors
 
 
 def _metadata_of(file: Path, noted: dict[str, str]) -> dict[str, Any]:
@@ -154,7 +154,8 @@ def _reason(error: Exception) -> str:
 
 
 def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], memory: str | int | None) -> Correction:
-    ids = tensors.get("ids")
+    source = metadata["targets_source"]
+    exports = [Export.from_plain(each) for each in metadata.get("exports") or ()]
     estimator = additive(method(metadata["method"], metadata["settings"]))
     return Correction(
         method=estimator,
@@ -171,14 +172,14 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
         target_bank_size=metadata["target_bank_size"],
         query_weight=tensors.get("query_weight"),
         prior_mean=metadata["prior_mean"],
-        ids=None if ids is None else tuple(json.loads(ids.tobytes())),
+        ids=read_ids(tensors.get("ids"), metadata["gallery"]),
         digests=tensors.get("digests"),
         sketches=tensors.get("sketches"),
         query_bank=_rows(tensors.get("query_bank"), "query_bank"),
         target_bank=_rows(tensors.get("target_bank"), "target_bank"),
-        source=metadata["targets_source"],
+        source=without_secrets(source) if is_address(source) else source,
         warnings=tuple(metadata["warnings"]),
-        exports=tuple(Export.from_plain(each) for each in metadata.get("exports", ())),
+        exports=tuple(replace(each, origin=without_secrets(each.origin)) for each in exports),
     )
 
 
@@ -187,4 +188,4 @@ def _rows(block: AnyArray | None, name: str) -> Rows | None:
 
 
 def _checksum(tensor: AnyArray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(tensor).tobytes()).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unhub.api.galleries import in_order, open_source
+from unhub.api.galleries import in_order, open_noted, open_source, unnamed_store
 from unhub.api.hits import Hits, hits
 from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
 from unhub.api.progress import Progress, watched
@@ -26,7 +26,7 @@ from unhub.foundation.optional import require
 from unhub.foundation.types import BoolArray, FloatArray, IntArray, Sliceable
 from unhub.io import Rows, TensorRows, read_ids
 from unhub.methods import AdditiveMethod, settings
-from unhub.stores.record import Export
+from unhub.stores import Export, is_address
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Correction:
     query_bank: Rows | None = None
     target_bank: Rows | None = None
     source: str | None = None
-    """where the gallery was when the correction was saved"""
+    """where the gallery was when the correction was saved, as its file says: a path is followed, an address never"""
     warnings: tuple[str, ...] = ()
     exports: tuple[Export, ...] = ()
     """where it was written to, the newest last"""
@@ -196,6 +196,12 @@ class Correction:
 
         save(self, path)
 
+    @property
+    def noted_store(self) -> str | None:
+        """The store that this was last exported to or fitted from, to be shown; nothing connects to it by itself."""
+        noted = self.exports[-1].origin if self.exports else self.source
+        return noted if is_address(noted) else None
+
     @cached_property
     def _noted_gallery(self) -> Rows:
         """The gallery at the place that was noted, if it is still there and still the same; looked up once."""
@@ -203,8 +209,10 @@ class Correction:
             raise InputError("this correction was fitted on scores, so it has no vectors to search; use apply(scores).")
         if self.source is None:
             raise InputError("this correction does not hold its gallery; pass targets=... (--targets).")
+        if is_address(self.source):
+            raise unnamed_store(self.source, "pass targets=... (--targets {})")
         try:
-            rows = in_order(open_source(self.source, name="targets"), self.ids)
+            rows = in_order(open_noted(self.source, name="targets"), self.ids)
             self.check_gallery(rows)
         except UnhubError as error:
             raise InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import tempfile
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +12,12 @@ import numpy as np
 
 from unhub.api.progress import Progress
 from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.file_names import on_another_machine
 from unhub.foundation.types import AnyArray, FloatArray, IntArray, Sliceable
 from unhub.io import Rows, open_rows, with_ids
+from unhub.io.address import SEPARATOR
 from unhub.stores import Collection, Description, is_address, open_store
+from unhub.stores.address import without_secrets
 
 
 def open_source(source: Any, *, name: str, progress: Progress | None = None) -> Rows:
@@ -24,6 +29,32 @@ def open_source(source: Any, *, name: str, progress: Progress | None = None) -> 
         return read_gallery(collection, collection.describe(), name=name, progress=progress)
     finally:
         collection.close()
+
+
+def open_noted(source: str, *, name: str) -> Rows:
+    """The matrix at a path that a file notes, if it is a file on this machine; nobody is connected to.
+
+    A file may come from somebody else. What it names is only read, never asked over a network: an address of a store,
+    or a path that begins with two slashes, which Windows would log in to, is refused.
+    """
+    assert not is_address(source), "an address that a file notes is never followed"
+    if on_another_machine(source):
+        raise InputError(f"{source} is on another machine, and a file cannot make unhub go there.")
+    place = os.path.expanduser(source)
+    if not os.path.exists(place):
+        place = place.partition(SEPARATOR)[0]
+    if os.path.exists(place) and not (os.path.isfile(place) or os.path.isdir(place)):
+        raise InputError(f"{place} is not a regular file.")
+    return open_rows(source, name=name)
+
+
+def unnamed_store(address: str, how: str, *, file: str = "this correction") -> InputError:
+    """The error for a store that only a file names; ``how`` says what to pass, with {} where the address goes."""
+    shown = without_secrets(address)
+    return InputError(
+        f"{file} says that its gallery is in {shown}; a file cannot make unhub connect anywhere. If that is your "
+        f"store, {how.format(shlex.quote(shown))}."
+    )
 
 
 def read_gallery(

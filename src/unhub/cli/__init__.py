@@ -29,6 +29,7 @@ from unhub.cli import (
 from unhub.cli.console import complain, say, warnings_as_notes
 from unhub.cli.failures import OK, failure
 from unhub.cli.streams import lasting_streams, lost_output
+from unhub.foundation.printable import printable
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.command,
@@ -112,6 +113,7 @@ def _ended(error: BaseException, debug: bool) -> int:
         if debug:
             import traceback
 
-            traceback.print_exception(error)
+            lines = "".join(traceback.format_exception(error)).rstrip("\n").split("\n")
+            sys.stderr.write("".join(f"{printable(line)}\n" for line in lines))
         complain(told.sentence)
     return told.code

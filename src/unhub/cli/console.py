@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from unhub.foundation.printable import printable as printable
+
+_UNSEEN = re.compile(r"[^\n -~]")
+"""in a text of JSON: what may be a character that is not seen as itself"""
 
 
 def on_terminal() -> bool:
@@ -16,24 +22,40 @@ def on_terminal() -> bool:
 
 
 def say(text: str = "", *, style: str | None = None) -> None:
-    """A line on stdout; the style shows on a terminal only."""
+    """A line on stdout, what is not printable in it escaped; the style shows on a terminal only."""
+    text = printable(text)
     if style is None or not on_terminal():
-        sys.stdout.write(f"{text}\n")
+        exactly(text)
         return
     from rich.console import Console
 
     Console(highlight=False, emoji=False, markup=False).print(text, style=style, soft_wrap=True)
 
 
+def lines(text: str) -> None:
+    """Several lines on stdout: a text that we have broken ourselves."""
+    for line in text.split("\n"):
+        say(line)
+
+
+def exactly(text: str) -> None:
+    """Text on stdout for a program that reads it, just as it is."""
+    sys.stdout.write(f"{text}\n")
+
+
 def complain(text: str) -> None:
     """One line on stderr that begins with the name of the program."""
-    sys.stderr.write(f"unhub: {' '.join(text.split())}\n")
+    sys.stderr.write(f"unhub: {printable(' '.join(text.split()))}\n")
     sys.stderr.flush()
 
 
 def data(value: Any) -> None:
-    """JSON on stdout; a number that is not finite becomes null, which every reader takes."""
-    say(as_json(value, ascii_only="utf" not in (sys.stdout.encoding or "").lower()))
+    """JSON on stdout; a number that is not finite becomes null, which every reader takes.
+
+    What is not printable is written as JSON's own escape: the data are the same, and a terminal is safe.
+    """
+    text = as_json(value, ascii_only="utf" not in (sys.stdout.encoding or "").lower())
+    exactly(_UNSEEN.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text))
 
 
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
@@ -54,7 +76,7 @@ def table(
 
     left: the columns of words; the others are numbers and stand at the right. strong: (row, column) to be stressed.
     """
-    cells = [[printable(cell) for cell in row] for row in rows]
+    titles, *cells = ([printable(cell) for cell in row] for row in (titles, *rows))
     if on_terminal():
         _rich_table(titles, cells, left, strong)
         return
@@ -65,11 +87,6 @@ def table(
             for at, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         say("  ".join(padded).rstrip())
-
-
-def printable(text: str) -> str:
-    """The text with tabs, line ends and escape sequences made visible, so that an id cannot repaint a terminal."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 @contextmanager

@@ -155,9 +155,9 @@ def _show(plain: dict[str, Any]) -> None:
     if plain["resumed"]:
         console.say(f"{plain['resumed']:,} items were finished before")
     if plain["skipped"]:
-        names = ", ".join(console.printable(name) for name in plain["skipped"][:SHOWN_SKIPPED])
+        names = ", ".join(name for name in plain["skipped"][:SHOWN_SKIPPED])
         more = ", ..." if len(plain["skipped"]) > SHOWN_SKIPPED else ""
         console.say(f"left out, since they cannot be read: {len(plain['skipped']):,} ({names}{more})")
     length = "unit vectors" if plain["unit"] else "vectors"
-    what = f"{plain['rows']:,} {length} of {plain['dim']:,} numbers, ids in {console.printable(plain['ids'])}"
+    what = f"{plain['rows']:,} {length} of {plain['dim']:,} numbers, ids in {plain['ids']}"
     output.tell(plain["output"], what, replaced=plain["replaced"])

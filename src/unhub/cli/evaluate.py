@@ -127,7 +127,8 @@ def command(
     if shape == "table" and console.on_terminal():
         results.show(found, compare=compare is not False)
     else:
-        console.say(results.FORMATS[shape](found, compare is True))
+        tell = console.lines if shape == "table" else console.exactly
+        tell(results.FORMATS[shape](found, compare is True))
     if out is not None and shape == "table":
         output.tell(out, f"{len(found):,} methods", replaced=replaced)
 

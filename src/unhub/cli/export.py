@@ -177,6 +177,6 @@ def _show(done: Exported, correction: str) -> None:
     if done.record.alias is not None:
         console.say(f"alias {done.record.alias} points to {done.record.place}")
     console.say("next:")
-    file, store = console.printable(correction), console.printable(shlex.quote(done.plan.origin.url))
+    file, store = correction, shlex.quote(done.plan.origin.url)
     console.say(f"  unhub search {file} --store {store} --queries QUERIES.npy")
     console.say(f"  unhub rollback {file} --to {store}")

@@ -40,11 +40,11 @@ def command(
         str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
     ] = None,
     from_store: Annotated[
-        bool, typer.Option("--from-store", help="Bring it up to date with the store that it was fitted from.")
+        bool, typer.Option("--from-store", help="Bring it up to date with the store that --store names.")
     ] = False,
     store: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="That store's address, if it has moved or needs a password."),
+        typer.Option(metavar="ADDRESS", help="The store that it was fitted from, such as qdrant://localhost/photos."),
     ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Give new targets their exact bias, without fitting again.
 
-    With --from-store the store itself is compared with the correction: what is new or has another vector gets its exact
+    With --store the store itself is compared with the correction: what is new or has another vector gets its exact
     bias, what is gone is dropped, what was exported is brought up to date as well, and the correction file is replaced
     (or written to -o).
 
@@ -66,7 +66,7 @@ def command(
       unhub extend gallery.unhub --targets new_targets.npy
       unhub extend gallery.unhub --targets new_targets.npy -o bias.csv
       unhub extend gallery.unhub --targets new_targets.npy -o longer.unhub
-      unhub extend photos.unhub --from-store
+      unhub extend photos.unhub --store faiss://photos.faiss
     """
     import unhub
 
@@ -103,7 +103,7 @@ def command(
     _show(ids, bias, whole=out is None)
     if tail is not None:
         console.say(
-            f"{console.printable(correction)} ends with these {len(tail):,} targets already; nothing to do. To append "
+            f"{correction} ends with these {len(tail):,} targets already; nothing to do. To append "
             f"them once more, give them other ids (--target-ids)."
         )
     elif out is not None:
@@ -117,7 +117,7 @@ def _refresh(
     from unhub.serving.refresh import refresh
 
     if any(each is not None for each in given):
-        raise InputError("--from-store reads the new targets from the store; leave out --targets and --scores.")
+        raise InputError("--store reads the new targets from the store; leave out --targets and --scores.")
     replaced = output.check(output_path or correction, (".unhub",))
     with working("comparing") as progress:
         done = refresh(correction, store, out=output_path, progress=progress)
@@ -133,7 +133,7 @@ def _refresh(
     elif places := [each.place for each in done.correction.exports if each.place is not None]:
         console.say(f"what was exported has the same changes: {', '.join(dict.fromkeys(places))}")
     if not (done.new or done.changed or done.gone) and output_path is None:
-        console.say(f"{console.printable(correction)} is up to date")
+        console.say(f"{correction} is up to date")
         return
     output.tell(target, f"the bias of {done.correction.bias.size:,} targets", replaced=replaced)
 
@@ -213,4 +213,4 @@ def _show(ids: tuple[str, ...], bias: FloatArray, *, whole: bool) -> None:
         if len(rows) > SHOWN_TARGETS and whole:
             console.say(f"and {len(rows) - SHOWN_TARGETS:,} more; write all with -o bias.csv")
     elif whole:
-        console.say(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))
+        console.exactly(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 
 from unhub.foundation.errors import UnhubError
+from unhub.foundation.printable import printable
 
 OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -39,19 +40,19 @@ def failure(error: BaseException, place: str | None = None) -> Failure:
     if isinstance(error, KeyboardInterrupt):
         return Failure(INTERRUPTED, "interrupted")
     if isinstance(error, UnhubError):
-        return Failure(BAD_INPUT, _ended(str(error)))
+        return Failure(BAD_INPUT, _ended(printable(str(error))))
     if isinstance(error, MemoryError):
         return Failure(BAD_INPUT, "this does not fit in memory; pass a smaller --memory or a smaller file.")
     if isinstance(error, BrokenPipeError | ConnectionResetError | ConnectionAbortedError):
         return Failure(BAD_INPUT, "the other end closed the connection; try again.")
     if isinstance(error, OSError):
-        return Failure(BAD_INPUT, _file_sentence(error, place))
+        return Failure(BAD_INPUT, printable(_file_sentence(error, place)))
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return Failure(BAD_INPUT, "a limit of this machine allows no more threads; set OMP_NUM_THREADS=1, or raise it.")
     if isinstance(error, SystemExit):
         return Failure(error.code if isinstance(error.code, int) else OK if error.code is None else BUG)
     if hasattr(error, "format_message"):
-        return Failure(BAD_INPUT, _usage_sentence(error))
+        return Failure(BAD_INPUT, printable(_usage_sentence(error)))
     if hasattr(error, "exit_code"):
         return Failure(int(error.exit_code))
     return Failure(

@@ -184,7 +184,7 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
     console.say()
     output.tell(out, f"the bias of {plain['targets']:,} targets", replaced=replaced)
     console.say("next:")
-    for line in _next(correction, console.printable(out)):
+    for line in _next(correction, out):
         console.say(f"  {line}")
 
 
@@ -196,7 +196,10 @@ def _next(correction: Correction, out: str) -> list[str]:
         ]
     source = None if correction.targets is None else correction.targets.source
     if source is not None and "://" in source:
-        return [f"unhub export {out} --to '{source}' --dry-run", f"unhub search {out} --queries QUERIES.npy --raw"]
+        return [
+            f"unhub export {out} --to '{source}' --dry-run",
+            f"unhub search {out} --store '{source}' --queries QUERIES.npy --raw",
+        ]
     return [
         f"unhub search {out} --queries QUERIES.npy --raw",
         f"unhub extend {out} --targets NEW_TARGETS.npy",

@@ -150,10 +150,10 @@ def _plain(made: Imported) -> dict[str, Any]:
 
 
 def _show(made: Imported, out: str) -> None:
-    console.say(f"{console.printable(made.name)}, {console.printable(made.model)}", style="bold")
+    console.say(f"{made.name}, {made.model}", style="bold")
     console.say(f"{made.queries:,} queries, {made.targets:,} targets")
     for each in made.said:
-        console.say(console.printable(each))
+        console.say(each)
     rows = [
         [where, " x ".join(f"{each:,}" for each in part.shape), part.file, part.source]
         for where, part in made.parts.items()

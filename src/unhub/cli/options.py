@@ -81,7 +81,12 @@ def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
 
 
 def again(context: typer.Context, **instead: Any) -> str:
-    """The command with all that was given and is no default, to be run again; ``instead`` replaces some of it."""
+    """The command with all that was given and is no default, to be run again; ``instead`` replaces some of it.
+
+    It may be shown to others, so that addresses are without their secrets.
+    """
+    from unhub.stores.address import is_address, without_secrets
+
     said = {**context.params, **instead}
     words: list[str] = ["unhub", str(context.info_name)]
     flags: list[str] = []
@@ -89,7 +94,10 @@ def again(context: typer.Context, **instead: Any) -> str:
         value = said.get(parameter.name or "")
         if value in (None, False, []) or (parameter.name not in instead and value == parameter.default):
             continue
-        each = value if isinstance(value, list | tuple) else [value]
+        each = [
+            without_secrets(one) if is_address(one) else one
+            for one in (value if isinstance(value, list | tuple) else [value])
+        ]
         flag = parameter.opts[0] if parameter.opts[0].startswith("-") else None
         if flag is None:
             words += map(str, each)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from unhub.foundation.printable import printable
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
@@ -51,6 +53,7 @@ class _Bar:
     def update(self, what: str, done: int, total: int) -> None:
         """How far the work has come."""
         with self._lock:
+            what = printable(what)
             self._state = (what, done, total)
             if self._shown is not None:
                 progress, task = self._shown
@@ -79,7 +82,12 @@ class _Bar:
         with self._lock:
             if self._ended:
                 return
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+            )
             ends = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True))
             progress = RichProgress(
                 *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False

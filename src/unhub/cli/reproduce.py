@@ -132,12 +132,12 @@ def _print(table: ResultTable) -> None:
     from unhub.report import result_tables
 
     if not console.on_terminal():
-        console.say(result_tables.plain(table))
+        console.lines(result_tables.plain(table))
         return
     titles, lines, best = result_tables.grid(table)
     console.say(result_tables.title(table))
     console.table(titles, lines, left=(0, 1), strong=best)
-    console.say("\n".join(result_tables.notes(table, "  ")))
+    console.lines("\n".join(result_tables.notes(table, "  ")))
 
 
 def _show(table: ResultTable, found: list[Compared]) -> None:

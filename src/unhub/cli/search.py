@@ -60,22 +60,25 @@ def command(
 ) -> None:
     """Find the k best targets of each query by score + bias.
 
-    The gallery is found again where it was when the correction was fitted; pass --targets if it has moved. A file is
-    searched exactly. A store is asked itself: what was exported there or, if nothing was, more than k by score, ranked
-    again with the bias.
+    A gallery that is a file is found again where it was when the correction was fitted, and searched exactly; pass
+    --targets if it has moved. A store must be named here, with --store: a file cannot make unhub connect anywhere. It
+    is asked itself: what was exported there or, if nothing was, more than k by score, ranked again with the bias.
 
     \b
     Examples:
       unhub search gallery.unhub --queries queries.npy --k 5
       unhub search gallery.unhub --queries queries.npy --targets targets.npy --raw -o hits.csv
+      unhub search photos.unhub --queries queries.npy --store faiss://photos.faiss
     """
     import unhub
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
     with working("searching") as progress:
-        loaded = unhub.load(correction, targets=targets, memory=memory)
+        loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
+        if targets is None and store is None:
+            _refuse_unnamed(loaded, correction)
         asked = _asked(queries, query_ids, words or [], encoder)
-        address = None if targets is not None or exact else store or _store_of(loaded)
+        address = None if targets is not None or exact else store
         fixed: Hits | Retrieved
         before: Hits | Retrieved | None
         if address is not None:
@@ -113,10 +116,19 @@ TELLING = 10
 """hits of which none is known, from which on a collection is taken to be another one"""
 
 
-def _store_of(loaded: Correction) -> str | None:
-    """The store that this correction was exported to or fitted from, if there is one."""
-    address = loaded.exports[-1].origin if loaded.exports else loaded.source
-    return address if address is not None and "://" in address else None
+def _refuse_unnamed(loaded: Correction, file: str) -> None:
+    """An error if the gallery is in a store that only the file names; a note if it was only exported to one."""
+    from unhub.api.galleries import unnamed_store
+    from unhub.stores.address import is_address, without_secrets
+
+    noted = loaded.noted_store
+    if noted is not None and is_address(loaded.source or noted):
+        raise unnamed_store(noted, "add --store {}", file=file)
+    if noted is not None:
+        console.complain(
+            f"note: the gallery is read from {loaded.source}; to search through {without_secrets(noted)}, where it was "
+            f"exported to, name it with --store."
+        )
 
 
 def _through_store(
@@ -202,7 +214,7 @@ def _show(titles: tuple[str, ...], rows: list[list[Any]], queries: int, *, whole
     """Every hit as tab-separated text in a pipe; the first queries as a table on a terminal."""
     if not console.on_terminal():
         if whole:
-            console.say(output.table_text(".tsv", titles, rows).removesuffix("\n"))
+            console.exactly(output.table_text(".tsv", titles, rows).removesuffix("\n"))
         return
     shown = rows[: SHOWN_QUERIES * (len(rows) // max(1, queries))]
     texts = [[f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row] for row in shown]

@@ -15,7 +15,9 @@ from typing import Any
 
 from unhub.experiments.mistakes import refuse_mistakes
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_names import on_another_machine
 from unhub.foundation.optional import require
+from unhub.stores.address import is_address, without_secrets
 
 TASKS = ("retrieval", "classification", "self-retrieval")
 TEST = (
@@ -178,5 +180,15 @@ def _place(file: Path, where: str, value: Any) -> str:
         raise InputError(f"{file}: {where} is {value!r}; write the path of a file.")
     if where == "test.relevant" and value == "aligned":
         return value
+    if is_address(value):
+        raise InputError(
+            f"{file}: {where} is the address of a store, {without_secrets(value)}; an experiment file names files "
+            f"only, since a file cannot make unhub connect anywhere. Write the vectors to a file first."
+        )
+    if on_another_machine(value):
+        raise InputError(
+            f"{file}: {where} is {value}, on another machine; a file cannot make unhub go there. Copy it here, or give "
+            f"it a path on this machine."
+        )
     path, separator, part = value.partition(SEPARATOR)
     return str(file.resolve().parent / Path(path).expanduser()) + separator + part

@@ -12,6 +12,7 @@ from unhub.experiments.sources import bank_files
 from unhub.explore.beside import Beside
 from unhub.explore.material import TEST
 from unhub.methods import Method, settings
+from unhub.stores.address import is_address, without_secrets
 
 
 def experiment_command(
@@ -44,7 +45,7 @@ def correction_command(
     A correction that cannot be fitted again from what is here is measured as it is.
     """
     asked = ["--scores", beside.scores] if beside.scores else ["--queries", beside.queries or f"{path}::query_bank"]
-    gallery = None if beside.scores else beside.targets or its.source
+    gallery = None if beside.scores else _shown(beside.targets or its.source)
     learnt = [] if gallery is None else ["--targets", gallery]
     reading = ["--normalize"] if its.reader.normalize else []
     reading += ["--metric", "ip"] if its.reader.metric == "ip" else []
@@ -53,7 +54,7 @@ def correction_command(
     lacking = bool(method.needs) and beside.target_bank is None
     lacking |= its.query_bank is None or its.query_weight is not None or its.prior_mean != 1.0
     if saved and (lacking or beside.scores is not None):
-        here = ["--targets", beside.targets] if beside.targets else []
+        here = ["--targets", gallery] if beside.targets and gallery else []
         return shlex.join(["unhub", "report", path, *asked, *here, "--relevant", beside.relevant_flag, "--json"])
     if bank != TEST and its.query_bank is not None:
         learnt += ["--query-bank", f"{path}::query_bank"]
@@ -75,6 +76,10 @@ def _relevant(experiment: Experiment) -> str:
         return f"labels:{test['labels']},{test.get('target_labels', test['labels'])}"
     said = test.get("relevant", "aligned")
     return "diagonal" if said == "aligned" else said
+
+
+def _shown(source: str | None) -> str | None:
+    return without_secrets(source) if source is not None and is_address(source) else source
 
 
 def _flag(name: str) -> str:

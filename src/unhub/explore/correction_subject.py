@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ class CorrectionSubject:
     def given(self) -> Given:
         """The whole of it."""
         its, beside = self.correction, self.beside
-        gallery = None if beside.scores is not None else self.gallery()
+        gallery = None if beside.scores is not None else self.gallery
         targets = None if gallery is None else self._plain(gallery)
         ids = list(its.ids or map(str, range(its.bias.size)))
         queries, scores, names, notes = self._asked(gallery)
@@ -108,8 +109,9 @@ class CorrectionSubject:
             scaled=its.reader.metric == "cosine",
         )
 
+    @cached_property
     def gallery(self) -> Rows:
-        """The targets as they were fitted."""
+        """The targets as they were fitted, opened once: they may be in a store."""
         its = self.correction
         if its.digests is None:
             raise InputError(

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from unhub.api.artefact import load
 from unhub.experiments import preset, read_experiment
+from unhub.experiments.experiment import SEPARATOR, Experiment
+from unhub.experiments.mistakes import CAPTIONS
 from unhub.explore.beside import Beside
 from unhub.explore.correction_subject import CorrectionSubject
 from unhub.explore.experiment_subject import ExperimentSubject
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.file_names import on_another_machine
 
 EXPERIMENTS = (".toml", ".yaml", ".yml")
+SHOWN = ("captions", "target_captions", "query_ids", "target_ids", "labels", "target_labels", "media")
+"""parts of an experiment's test set whose words or pictures are seen"""
 RUN = "run.json"
 """what ``unhub reproduce`` leaves in a folder: which file it ran, and how"""
 
@@ -37,10 +43,33 @@ def open_subject(
         if extra:
             flag = f"--{extra[0].removesuffix('_flag').replace('_', '-')}"
             raise InputError(f"{flag} goes with a correction; an experiment file names its parts itself: {place}.")
-        return ExperimentSubject(read_experiment(place), preset(protocol or "paper"), cells)
+        experiment = read_experiment(place)
+        outside = shown_from_outside(experiment)
+        if outside:
+            warnings.warn(
+                f"{place} takes what is shown from outside of its folder: {', '.join(outside)}; look at it before you "
+                f"let others see it.",
+                UnhubWarning,
+                stacklevel=2,
+            )
+        return ExperimentSubject(experiment, preset(protocol or "paper"), cells)
     if protocol is not None:
         raise InputError("--protocol goes with an experiment; a correction was fitted with settings of its own.")
     return CorrectionSubject(load(place), str(place), given, cells)
+
+
+def shown_from_outside(experiment: Experiment) -> list[str]:
+    """Texts and media that an experiment file names outside of its own folder, once links are followed.
+
+    An experiment may be somebody else's, and a page or a report shows its captions and pictures to others.
+    """
+    home = experiment.path.parent.resolve()
+    named = [(f"test.{part}", experiment.test[part]) for part in SHOWN if part in experiment.test]
+    named += [
+        (f"banks.{name}.{CAPTIONS}", each[CAPTIONS]) for name, each in experiment.banks.items() if CAPTIONS in each
+    ]
+    places = [(part, Path(source.partition(SEPARATOR)[0]).resolve()) for part, source in named]
+    return [f"{part} ({place})" for part, place in places if not place.is_relative_to(home)]
 
 
 @dataclass(frozen=True)
@@ -62,7 +91,9 @@ def run_of(folder: Path) -> NotedRun:
         )
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
-        bank = told.get("bank")
-        return NotedRun(Path(str(told["experiment"])), str(told["protocol"]), None if bank is None else str(bank))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        bank, experiment, protocol = told.get("bank"), str(told["experiment"]), str(told["protocol"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None
+    if on_another_machine(experiment) or not experiment.lower().endswith(EXPERIMENTS):
+        raise InputError(f"{file} names {experiment}, which is no experiment file of this machine; name it yourself.")
+    return NotedRun(Path(experiment), protocol, None if bank is None else str(bank))

@@ -106,7 +106,7 @@ def _trial(subject: CorrectionSubject, given: Given, bank: GivenBank) -> Trial:
         matrices: dict[str, Any] = dict.fromkeys(SCORES)
         rows = Rows(given.scores, name="scores")
         return ScoreSide(reader, rows, matrices, given.relevance, terms).trial(reverse=False)
-    gallery = subject.gallery()
+    gallery = subject.gallery
     vectors: dict[str, Rows | None] = {"targets": gallery, "query_bank": None, "target_bank": None}
     vectors["queries"] = its.query_bank
     if beside.queries is not None:

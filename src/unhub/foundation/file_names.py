@@ -10,3 +10,12 @@ def slug(name: str) -> str:
     ('val_val', 'sparse_k_k_1', 'train', '文_图')
     """
     return re.sub(r"[^\w-]+", "_", name).strip("_-") or "unnamed"
+
+
+def on_another_machine(path: str) -> bool:
+    """Whether a path names its machine, which Windows would log in to.
+
+    >>> [on_another_machine(path) for path in (r"\\\\host\\share", "//host/share", "/data/a.npy", "a.npy")]
+    [True, True, False, False]
+    """
+    return path.replace("\\", "/").startswith("//")

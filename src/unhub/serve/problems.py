@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from unhub.explore.stage import Abandoned
 from unhub.foundation.errors import UnhubError
+from unhub.foundation.printable import printable
 
 log = logging.getLogger("unhub.serve")
 _SENTENCES = {404: "there is nothing at this address.", 405: "this address does not take that method."}
@@ -38,8 +39,8 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 def problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The response for a problem."""
-    return JSONResponse({"error": sentence}, status_code=status, headers=headers)
+    """The response for a problem; what is not printable in the sentence is escaped."""
+    return JSONResponse({"error": printable(sentence)}, status_code=status, headers=headers)
 
 
 def answer_problems(app: FastAPI) -> None:
@@ -65,7 +66,8 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def bug(request: Request, error: Exception) -> JSONResponse:
-        log.error("%s %s: %s: %s", request.method, request.url.path, type(error).__name__, error)
+        told = f"{request.method} {request.url.path}: {type(error).__name__}: {error}"
+        log.error("%s", printable(told))
         return problem(500, "this is a bug; the terminal that unhub serve runs in says more.")
 
 

@@ -54,8 +54,7 @@ class Comparison:
         )
         parts = ", ".join(f"{number:,} {words}" for number, words in counts if number)
         raise InputError(
-            f"the correction does not fit {url}: {parts}; bring it up to date with unhub extend --from-store, or fit "
-            f"again."
+            f"the correction does not fit {url}: {parts}; bring it up to date with unhub extend --store, or fit again."
         )
 
 

@@ -85,7 +85,7 @@ def plan_export(
         more = ", or export with allow_missing (--allow-missing)" if plan.items > len(known.bias) else ""
         said = (
             f"the collection has {plan.items:,} items and the correction {len(known.bias):,}, which an export refuses; "
-            f"bring it up to date first, with unhub extend --from-store{more}"
+            f"bring it up to date first, with unhub extend --store{more}"
         )
     return replace(plan, notes=(*plan.notes, said))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api.correction import Correction
+from unhub.api.galleries import unnamed_store
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.foundation.errors import InputError
@@ -47,9 +48,10 @@ def refresh(
 ) -> Refreshed:
     """The correction of a collection as it is now: exact bias for what is new or changed, without what is gone.
 
-    No refit: what was there keeps its bias. What was exported beside the collection gets the same changes, before the
-    correction is given back (and, if a path was given, saved there or to ``out``); a run that was cut short can simply
-    be run again.
+    store: the address of the collection. The one that a correction notes is not connected to: its file may be somebody
+    else's. No refit: what was there keeps its bias. What was exported beside the collection gets the same changes,
+    before the correction is given back (and, if a path was given, saved there or to ``out``); a run that was cut short
+    can simply be run again.
     """
     elsewhere = out is not None and (isinstance(correction, Correction) or Path(out) != Path(correction))
     with beginning(correction) as (known, journal), closing(_store_of(known, store)) as collection:
@@ -74,10 +76,11 @@ def refresh(
 
 
 def _store_of(known: Correction, store: str | None) -> Collection:
-    address = store or (known.exports[-1].origin if known.exports else known.source)
-    if address is None or "://" not in address:
-        raise InputError("the correction was not fitted from a store; give its address (--store qdrant://...).")
-    return open_store(address)
+    if store:
+        return open_store(store)
+    if known.noted_store is not None:
+        raise unnamed_store(known.noted_store, "pass its address (--store {})")
+    raise InputError("the correction was not fitted from a store; give its address (--store qdrant://...).")
 
 
 @dataclass(frozen=True, eq=False)

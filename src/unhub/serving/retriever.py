@@ -12,6 +12,7 @@ import numpy as np
 
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
+from unhub.api.galleries import unnamed_store
 from unhub.core.parameters import count
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, FloatArray
@@ -132,15 +133,16 @@ class Retriever:
 def connect(url: str | None, correction: Correction | str | os.PathLike[str], *, fetch: int | None = None) -> Retriever:
     """Corrected search in the store at an address: through what was exported there, else by reranking more than k.
 
-    url: the raw collection (None: the one that the correction was exported to, or fitted from). fetch: how many a
-    reranking search fetches by score; 200 for the best ten unless given.
+    url: the raw collection. The address that a correction notes is not connected to: its file may be somebody else's.
+    fetch: how many a reranking search fetches by score; 200 for the best ten unless given.
     """
     known = correction if isinstance(correction, Correction) else load(correction)
     fetch = None if fetch is None else count("fetch", fetch)
-    address = url or (known.exports[-1].origin if known.exports else known.source)
-    if address is None or "://" not in address:
+    if not url:
+        if known.noted_store is not None:
+            raise unnamed_store(known.noted_store, "pass its address, {}")
         raise InputError("the correction knows no store; give the address of one, such as qdrant://localhost/photos.")
-    collection = open_store(address)
+    collection = open_store(url)
     try:
         return Retriever(collection, known, serving_export(known, collection.url), fetch)
     except BaseException:

@@ -9,19 +9,22 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlencode, urlsplit
 
 from unhub.foundation.errors import InputError
+from unhub.stores.hidden import is_secret_name, masked, secrets_in
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)", re.IGNORECASE)
 _LIKELY = re.compile(r"[a-z][a-z0-9+-]+:/", re.IGNORECASE)
 """what was meant as an address, also if a slash is missing"""
-_SECRET = re.compile(r"pass|key|token|secret|credential|auth", re.IGNORECASE)
-"""parameters of a URL that are never shown, logged or saved"""
 OPEN = ("passfile", "sslkey")
 """parameters that are only called so: paths of files"""
 
 
 @dataclass(frozen=True)
 class Address:
-    """A store's URL in its parts. Its text has no password and no key in it; they are for the client alone."""
+    """A store's URL in its parts. Its text has no password and no key in it; they are for the client alone.
+
+    An option whose value holds a secret, as in ``uri=s3://KEY:SECRET@bucket``, is among the options with the secret
+    masked, and whole among the secrets: the client gets ``value("uri")``.
+    """
 
     scheme: str
     host: str
@@ -36,7 +39,7 @@ class Address:
     def __str__(self) -> str:
         user = f"{quote(self.user, safe='')}@" if self.user else ""
         port = f":{self.port}" if self.port else ""
-        options = f"?{urlencode(sorted(self.options.items()), safe='/,.')}" if self.options else ""
+        options = f"?{urlencode(sorted(self.options.items()), safe='/,.*')}" if self.options else ""
         return f"{self.scheme}://{user}{self.host}{port}{quote(self.path)}{options}"
 
     @property
@@ -53,6 +56,10 @@ class Address:
     def absolute(self) -> Address:
         """The address of a file or a folder that holds wherever a program is started: its path begins with a slash."""
         return replace(self, host="", path=os.path.abspath(os.path.expanduser(self.file)))
+
+    def value(self, name: str) -> str | None:
+        """An option as the client needs it, with the secrets that may be in it."""
+        return self.secrets.get(name.lower(), self.options[name]) if name in self.options else None
 
     def secret(self, *names: str) -> str | None:
         """The first of these secrets that the URL has."""
@@ -77,7 +84,8 @@ class Address:
 
     def hide(self, text: str) -> str:
         """A text of somebody else's with what is secret here taken out."""
-        values = [each for each in (self.password, *self.secrets.values()) if each]
+        whole = [each for each in (self.password, *self.secrets.values()) if each]
+        values = {*whole, *(part for each in self.secrets.values() for part in secrets_in(each))}
         forms = {form for each in values for form in (each, quote(each, safe=""), quote_plus(each), repr(each)[1:-1])}
         for form in sorted(forms, key=len, reverse=True):
             text = text.replace(form, "***")
@@ -124,8 +132,13 @@ def parse(url: str) -> Address:
         raise InputError(f"the address of the {scheme} store has a '#' in it; write %23 instead.")
     if "@" in split.path and split.netloc:
         raise InputError(f"the address of the {scheme} store has an '@' behind its host; write %40, and %2F for '/'.")
-    options = {name: value for name, value in pairs if not _is_secret(name)}
-    secrets = {name.lower(): value for name, value in pairs if _is_secret(name)}
+    if masked(split.path) != split.path and "://" in unquote(split.path):
+        raise InputError(
+            f"the address of the {scheme} store has another address with a secret in its path; give it as an option, "
+            f"such as {scheme}:///name?uri=..."
+        )
+    options = {name: masked(value) for name, value in pairs if not _is_secret(name)}
+    secrets = {name.lower(): value for name, value in pairs if _is_secret(name) or masked(value) != value}
     host = split.netloc.rpartition("@")[2]
     if port is not None:
         host = host.rpartition(":")[0]
@@ -141,10 +154,23 @@ def parse(url: str) -> Address:
     )
 
 
+def without_secrets(url: str) -> str:
+    """An address as it can be shown and kept: the same text if nothing in it is secret.
+
+    >>> without_secrets("qdrant://host/photos?api_key=K"), without_secrets("qdrant://host/photos")
+    ('qdrant://host/photos', 'qdrant://host/photos')
+    """
+    try:
+        address = parse(url)
+    except InputError:
+        return masked(url)
+    return str(address) if address.has_secrets else url
+
+
 def _is_secret(name: str) -> bool:
-    return _SECRET.search(name) is not None and name.lower() not in OPEN
+    return is_secret_name(name) and name.lower() not in OPEN
 
 
 def _shown(text: str) -> str:
     """What came instead of an address, without what might be a password."""
-    return repr(text) if "@" not in text and len(text) <= 200 else "what was given"
+    return repr(masked(text)) if "@" not in text and len(text) <= 200 else "what was given"

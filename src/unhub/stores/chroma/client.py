@@ -112,7 +112,9 @@ def _in_folder(address: Address) -> Any:
 
 
 def _settings(**settings: Any) -> Any:
-    return require("chromadb.config", extra="chroma").Settings(anonymized_telemetry=False, **settings)
+    """Chroma's settings; not from a file .env in the folder we are in, which may be anybody's and name other hosts."""
+    made = require("chromadb.config", extra="chroma").Settings
+    return made(_env_file=None, anonymized_telemetry=False, **settings)
 
 
 def _running() -> list[Any]:
@@ -121,7 +123,7 @@ def _running() -> list[Any]:
 
 
 def _within(address: Address) -> dict[str, str]:
-    return {name: address.options[name] for name in ("tenant", "database") if name in address.options}
+    return {name: address.value(name) or "" for name in ("tenant", "database") if name in address.options}
 
 
 def _database(address: Address) -> Path:

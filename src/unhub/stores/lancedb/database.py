@@ -25,7 +25,7 @@ class Database:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._uri = address.options.get("uri")
+        self._uri = address.value("uri")
         self._folder = Path(address.parts[0] or ".")
         self._connection: Any = None
 
@@ -39,8 +39,8 @@ class Database:
             self._connection = require("lancedb", extra="lancedb").connect(
                 self._uri or str(self._folder),
                 api_key=self._address.secret("api_key"),
-                region=self._address.options.get("region", "us-east-1"),
-                host_override=self._address.options.get("host"),
+                region=self._address.value("region") or "us-east-1",
+                host_override=self._address.value("host"),
                 read_consistency_interval=timedelta(0),
             )
         return self._connection

@@ -94,7 +94,7 @@ class Connection:
         return require("pymilvus", extra="milvus").MilvusClient(
             f"{scheme}://{self.address.host}:{self.address.port or PORT}",
             token=self.address.secret("token") or "",
-            db_name=self.address.options.get("database", ""),
+            db_name=self.address.value("database") or "",
             timeout=self.timeout,
             dedicated=True,
         )
@@ -107,7 +107,7 @@ class Connection:
         try:
             return pymilvus.MilvusClient(
                 file,
-                db_name=self.address.options.get("database", ""),
+                db_name=self.address.value("database") or "",
                 timeout=self.timeout,
                 dedicated=True,
                 # The server in this process hangs up on a client that asks whether it still lives.

@@ -55,9 +55,9 @@ class Session:
     def connect(self) -> Any:
         """A new connection that commits every statement and knows vectors."""
         address = self.address
-        known = {name: address.options[name] for name in PASSED_ON if name in address.options}
+        known = {name: address.value(name) for name in PASSED_ON if name in address.options}
         live = require("psycopg", extra="pgvector").connect(
-            host=address.options.get("host") or address.host.strip("[]") or None,
+            host=address.value("host") or address.host.strip("[]") or None,
             port=address.port,
             user=address.user,
             password=address.password or address.secret("password"),

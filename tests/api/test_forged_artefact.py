@@ -1,0 +1,187 @@
+"""Correction files that somebody made up, with valid checksums: one sentence, whatever they say."""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import unhub
+from unhub.foundation.errors import InputError, UnhubError
+
+DIM, TARGETS, BANK = 8, 12, 20
+
+
+@pytest.fixture
+def fitted(unit_rows, tmp_path):
+    """A function from a method to the file of a correction with weights and ids."""
+
+    def make(method, **settings):
+        made = unhub.fit(
+            method,
+            targets=unit_rows(TARGETS, DIM),
+            query_bank=unit_rows(BANK, DIM),
+            target_bank=unit_rows(7, DIM),
+            target_ids=[f"item-{row}" for row in range(TARGETS)],
+            query_weight=np.linspace(1, 2, BANK),
+            **settings,
+        )
+        made.save(tmp_path / "genuine.unhub")
+        return tmp_path / "genuine.unhub"
+
+    return make
+
+
+@pytest.fixture
+def genuine(fitted):
+    return fitted("dbsn", tau=0.1)
+
+
+def parts_of(path):
+    whole = path.read_bytes()
+    header = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")])
+    return json.loads(header["__metadata__"]["unhub"]), load_file(path)
+
+
+def sealed(path, metadata, tensors):
+    tensors = {name: np.ascontiguousarray(part) for name, part in tensors.items() if part is not None}
+    metadata = metadata | {"checksums": {name: hashlib.sha256(t.tobytes()).hexdigest() for name, t in tensors.items()}}
+    text = metadata if isinstance(metadata, str) else json.dumps(metadata)
+    seal = hashlib.sha256(text.encode()).hexdigest()
+    save_file(tensors, path, metadata={"unhub": text, "unhub_sha256": seal})
+    return path
+
+
+@pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
+def test_every_method_in_every_form_loads_again(unit_rows, tmp_path):
+    targets, bank, others = unit_rows(TARGETS, DIM), unit_rows(BANK, DIM), unit_rows(7, DIM)
+    vectors = {"targets": targets, "query_bank": bank, "target_bank": others}
+    scores = {
+        "scores": bank @ targets.T,
+        "cross_bank_scores": bank @ others.T,
+        "target_bank_scores": others @ targets.T,
+    }
+    for name in unhub.ADDITIVE:
+        for given in (vectors, scores):
+            made = unhub.fit(name, **given)
+            made.save(tmp_path / "a.unhub")
+            loaded = unhub.load(tmp_path / "a.unhub")
+            assert (loaded.bias == made.bias).all()
+            assert loaded.settings == made.settings
+
+
+WRONG = [
+    None, True, False, -1, 0, 3.5, 10**30, 1e308, math.nan, math.inf, -math.inf, "", "x", "a\0b", "x" * 20_000, [], [1],
+    [None], [[]], ["a"] * 20_000, {}, {"a": [1]}, {"tau": {"a": 1}}, {"strength": -1}, "-1", "converged", 2**70,
+]  # fmt: skip
+USED = {
+    "search": lambda its, rows: its.search(rows(2, DIM), k=2, targets=rows(TARGETS, DIM)),
+    "apply": lambda its, rows: its.apply(np.zeros((2, TARGETS), dtype=np.float32)),
+    "extend": lambda its, rows: its.extend(rows(2, DIM)),
+    "say": lambda its, rows: (repr(its), its.fingerprint, its.noted_store, its.settings),
+    "save": lambda its, rows: its.save("again.unhub"),
+}
+
+
+def test_a_field_of_another_type_or_range_is_refused_or_harmless(genuine, unit_rows, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    metadata, tensors = parts_of(genuine)
+    sentences = []
+    for name in metadata:
+        for value in WRONG:
+            path = sealed(tmp_path / "f.unhub", metadata | {name: value}, tensors)
+            try:
+                loaded = unhub.load(path)
+            except InputError as error:
+                sentences.append(str(error))
+                continue
+            for use in USED.values():
+                with contextlib.suppress(UnhubError):
+                    use(loaded, unit_rows)
+    assert len(sentences) > 18 * len(metadata)  # most values are wrong everywhere
+    assert all("f.unhub" in each and ("fit again" in each or "not a correction" in each) for each in sentences)
+
+
+TENSORS = {
+    "an unknown part": ({"extra": np.zeros(3, dtype=np.float32)}, "a part 'extra', which no correction has"),
+    "a bias of doubles": ({"bias": np.zeros(TARGETS)}, "its bias holds float64 values"),
+    "a bias without an end": ({"bias": np.full(TARGETS, np.inf, dtype=np.float32)}, "its bias is not finite"),
+    "potentials of whole numbers": ({"potentials": np.zeros(BANK, dtype=np.int64)}, "potentials holds int64 values"),
+    "potentials that are none": ({"potentials": np.full(BANK, np.nan)}, "its potentials is not finite"),
+    "a weight of zero": ({"query_weight": np.zeros(BANK)}, "a weight is not positive"),
+    "digests of floats": ({"digests": np.zeros(TARGETS)}, "its digests holds float64 values"),
+    "no digests": ({"digests": None}, "its fingerprint does not fit"),
+    "sketches of another shape": ({"sketches": np.zeros((TARGETS, 3), np.float32)}, "sketches has the wrong shape"),
+    "a bank of doubles": ({"query_bank": np.zeros((BANK, DIM))}, "its query_bank holds float64 values"),
+    "a bank without numbers": ({"query_bank": np.full((BANK, DIM), np.nan, np.float16)}, "query_bank is not finite"),
+    "a bank of no dimension": ({"query_bank": np.zeros((BANK, 0), dtype=np.float32)}, "has the wrong shape"),
+    "banks of two dimensions": ({"target_bank": np.zeros((7, 3), dtype=np.float32)}, "target_bank has the wrong shape"),
+    "one bank of two": ({"target_bank": None}, "its banks do not fit its method"),
+    "ids in a square": ({"ids": np.zeros((2, 2), dtype=np.uint8)}, "its ids has the wrong shape"),
+    "ids that are numbers": ({"ids": b"[" + b"1," * 11 + b"1]"}, "its ids are damaged"),
+    "ids that repeat": ({"ids": json.dumps(["a"] * TARGETS).encode()}, "its ids are damaged"),
+    "nested ids": ({"ids": b"[" * 40_000 + b"]" * 9_000}, "recursion"),
+    "ids far too long": ({"ids": json.dumps(["a" * 5_000] * TARGETS).encode()}, "its ids are too long"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TENSORS)
+def test_a_part_of_another_kind_is_refused(case, fitted, tmp_path):
+    changed, reason = TENSORS[case]
+    genuine = fitted("dualis", tau1=0.1, tau2=1.0) if "target_bank" in changed else fitted("dbsn", tau=0.1)
+    changed = {n: np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for n, part in changed.items()}
+    metadata, tensors = parts_of(genuine)
+    path = sealed(tmp_path / "f.unhub", metadata, tensors | changed)
+    with pytest.raises(InputError, match=f"f.unhub is damaged or was not written by unhub .*{reason}"):
+        unhub.load(path)
+
+
+def test_nested_metadata_is_a_sentence(genuine, tmp_path):
+    tensors = parts_of(genuine)[1]
+    for text in ("[" * 100_000, '{"schema_version": 1, "settings": ' + '{"a":' * 900 + "1" + "}" * 901):
+        path = tmp_path / "f.unhub"
+        seal = hashlib.sha256(text.encode()).hexdigest()
+        save_file(tensors, path, metadata={"unhub": text, "unhub_sha256": seal})
+        with pytest.raises(InputError, match=r"f.unhub is (not a whole correction file|damaged)"):
+            unhub.load(path)
+
+
+def test_a_header_without_end_is_not_read(genuine, tmp_path):
+    path = tmp_path / "f.unhub"
+    for claimed in (2**63, 200_000_000):
+        path.write_bytes(claimed.to_bytes(8, "little") + b"{" + bytes(1000))
+        with pytest.raises(InputError, match=f"its header would be {claimed:,} bytes"):
+            unhub.load(path)
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="it is cut short"):
+        unhub.load(path)
+
+
+def test_a_file_larger_than_memory_is_refused_before_it_is_read(genuine, tmp_path):
+    path = tmp_path / "f.unhub"
+    path.write_bytes(genuine.read_bytes())
+    try:
+        os.truncate(path, 1 << 43)  # a sparse file of eight terabytes takes no room
+    except OSError:
+        pytest.skip("this file system has no files of this size")
+    with pytest.raises(InputError, match="more than this machine has memory"):
+        unhub.load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_only_regular_files_are_opened(tmp_path):
+    """In a process of its own, since opening such a file may never end."""
+    os.mkfifo(tmp_path / "pipe.unhub")
+    (tmp_path / "zero.unhub").symlink_to("/dev/zero")
+    for name in ("pipe.unhub", "zero.unhub"):
+        code = f"import unhub; unhub.load({str(tmp_path / name)!r})"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=False
+        )
+        assert f"{name} is not a regular file; give a file that unhub fit wrote." in done.stderr
