@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from unhub.api.hits import Hits, hits
 from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
 from unhub.api.progress import Progress, watched
 from unhub.api.sources import Reader
+from unhub.api.unchanged import refuse_change
 from unhub.banks import Bank, Banks, search
 from unhub.core.arrays import host, is_tensor
 from unhub.core.augmentation import augment_queries, augment_targets
@@ -53,6 +55,8 @@ class Correction:
     prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
     digests: IntArray | None = None
+    bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """of the banks as the fit read them, by name; a bank that is not that any more is neither saved nor used"""
     sketches: FloatArray | None = None
     """of a gallery in a store: what tells a vector that was rounded again from another one"""
     targets: Rows | None = None
@@ -196,7 +200,7 @@ class Correction:
         if self.source is None:
             raise InputError("this correction does not hold its gallery; pass targets=... (--targets).")
         try:
-            rows = in_order(open_source(self.source, name="targets"), self.ids)
+            rows = in_order(self.reader.kept(open_source(self.source, name="targets")), self.ids)
             self.check_gallery(rows)
         except UnhubError as error:
             raise InputError(
@@ -263,6 +267,7 @@ class Correction:
             )
         if new_targets is None:
             raise InputError("extend needs new_targets, the embeddings of the unseen targets.")
+        refuse_change(self.bank_fingerprints, self.query_bank, self.target_bank, when="since")
         new = self.reader.vectors(new_targets, "new_targets", like=self.query_bank)
         return extended_banks(self.reader, new, self.query_bank, self.target_bank, self.query_weight)
 
@@ -281,7 +286,7 @@ def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
 
 def attach(correction: Correction, targets: Any) -> Correction:
     """The correction with its gallery at hand, checked against the fingerprint."""
-    rows = in_order(open_source(targets, name="targets"), correction.ids)
+    rows = in_order(correction.reader.kept(open_source(targets, name="targets")), correction.ids)
     correction.check_gallery(rows)
     return replace(correction, targets=rows, ids=correction.ids or rows.ids)
 
