@@ -82,12 +82,12 @@ class FileArray:
     def __init__(
         self, file: OpenFile, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran: bool = False
     ) -> None:
-        self._file, self._offset, self._fortran = file, offset, fortran and len(shape) > 1
+        self._file, self._offset, self.fortran = file, offset, fortran and len(shape) > 1
         self.shape, self.dtype = shape, dtype
         self.kept: AnyArray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _array, (self._file, self._offset, self.shape, self.dtype, self._fortran)
+        return _array, (self._file, self._offset, self.shape, self.dtype, self.fortran)
 
     @property
     def ndim(self) -> int:
@@ -102,17 +102,17 @@ class FileArray:
     @property
     def T(self) -> FileArray:  # noqa: N802  # as NumPy calls it
         """The same bytes with the axes the other way round."""
-        return FileArray(self._file, self._offset, self.shape[::-1], self.dtype, fortran=not self._fortran)
+        return FileArray(self._file, self._offset, self.shape[::-1], self.dtype, fortran=not self.fortran)
 
     def flattened(self) -> FileArray:
         """The matrix of all rows of a stack: (a, b, c) as (a x b, c)."""
-        if self._fortran:
+        if self.fortran:
             raise ValueError("an array in Fortran order cannot be flattened without a copy")
         return FileArray(self._file, self._offset, (math.prod(self.shape[:-1]), self.shape[-1]), self.dtype)
 
     def part(self, index: int) -> FileArray:
         """One member along the first axis."""
-        if self._fortran:
+        if self.fortran:
             raise ValueError("a part of an array in Fortran order is not in one piece")
         size = self.nbytes // self.shape[0]
         return FileArray(self._file, self._offset + index * size, self.shape[1:], self.dtype)
@@ -150,9 +150,9 @@ class FileArray:
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
     def _read(self, start: int, stop: int) -> AnyArray:
-        block: AnyArray = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self._fortran else "C")
+        block: AnyArray = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self.fortran else "C")
         item = self.dtype.itemsize
-        if not self._fortran:
+        if not self.fortran:
             self._file.read_into(block, self._offset + start * item * math.prod(self.shape[1:]))
         elif (start, stop) == (0, self.shape[0]):
             self._file.read_into(block.T, self._offset)
