@@ -19,6 +19,7 @@ from unhub.api.problem import Problem
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.regular_files import open_regular
 from unhub.foundation.types import FloatArray
 from unhub.io import replace_file
 from unhub.methods import Method, settings
@@ -152,6 +153,7 @@ def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: boo
     if not place.parent.is_dir():
         raise InputError(f"checkpoint: there is no folder {place.parent}; make it first.")
     if place.exists():
+        open_regular(place, name="checkpoint").close()  # a pipe would be waited for
         _contents(place)
     return place
 

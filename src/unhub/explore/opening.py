@@ -13,6 +13,7 @@ from unhub.explore.correction_subject import CorrectionSubject
 from unhub.explore.experiment_subject import ExperimentSubject
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
 
 EXPERIMENTS = (".toml", ".yaml", ".yml")
 RUN = "run.json"
@@ -61,8 +62,8 @@ def run_of(folder: Path) -> NotedRun:
             f"correction (.unhub), or a folder that unhub reproduce -o wrote."
         )
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        told = json.loads(read_regular(file))
         bank = told.get("bank")
         return NotedRun(Path(str(told["experiment"])), str(told["protocol"]), None if bank is None else str(bank))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None

@@ -50,7 +50,7 @@ class Journal:
             return [Export.from_plain(each) for each in noted["exports"]]
         except FileNotFoundError:
             return []
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{self.path} is damaged; remove it, and with it what it names in the store (unhub_ in its name)."
             ) from error
