@@ -22,7 +22,11 @@ def test_arrays_are_not_copied(matrix):
 def test_read_only_memory_maps_are_read_from_their_file(tmp_path, matrix):
     np.save(tmp_path / "x.npy", matrix)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    views = {"whole": (mapped, matrix), "rows": (mapped[3:9], matrix[3:9]), "array": (np.asarray(mapped)[1:], matrix[1:])}
+    views = {
+        "whole": (mapped, matrix),
+        "rows": (mapped[3:9], matrix[3:9]),
+        "array": (np.asarray(mapped)[1:], matrix[1:]),
+    }
     views |= {"turned": (mapped.T, matrix.T), "pairs": (mapped.reshape(-1, 2), matrix.reshape(-1, 2))}
     for view, expected in views.values():
         rows = open_rows(view, name="targets")

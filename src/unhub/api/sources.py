@@ -74,8 +74,8 @@ class Reader:
 
     def beside(self, *sources: Rows | None) -> Reader:
         """The reader with the memory that is left beside these, where they were read whole."""
-        kept = [each.data.nbytes for each in sources if each is not None and is_kept(each)]
-        return replace(self, spent=max(self.spent, sum(kept))) if kept else self
+        taken = sum(kept_bytes(each) for each in sources if each is not None)
+        return replace(self, spent=taken) if taken > self.spent else self
 
     def scores(self, source: Any, name: str) -> Rows:
         """A score matrix, opened and checked."""
@@ -166,9 +166,10 @@ def column_ids(ids: Any, columns: int, name: str) -> tuple[str, ...] | None:
     return with_ids(placeholder, read_ids(ids)).ids
 
 
-def is_kept(rows: Rows) -> bool:
-    """Whether the rows were read whole from their file, so that nobody else can change them."""
-    return isinstance(rows.data, FileArray | BrainFloats) and rows.data.kept is not None
+def kept_bytes(rows: Rows) -> int:
+    """Bytes of rows that were read whole from their file, which nobody else can change; 0 for any other."""
+    whole = isinstance(rows.data, FileArray | BrainFloats) and rows.data.kept is not None
+    return rows.data.nbytes if whole else 0  # type: ignore[attr-defined]  # both have it
 
 
 def plain(rows: Rows) -> Sliceable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from unhub.api.sources import is_kept
+from unhub.api.sources import kept_bytes
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray
@@ -29,7 +29,7 @@ def refuse_change(known: Mapping[str, str], *sources: Rows | None, when: Literal
     Vectors that were read whole from a file are a copy of our own, which nobody can change.
     """
     for rows in sources:
-        if rows is not None and rows.name in known and not is_kept(rows):
+        if rows is not None and rows.name in known and not kept_bytes(rows):
             refuse_others(known, rows, row_digests(rows), when=when)
 
 

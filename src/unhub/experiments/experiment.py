@@ -115,8 +115,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 def _parsed(file: Path) -> dict[str, Any]:
     if not file.exists():
         raise InputError(f"there is no experiment file {file}; write one with unhub reproduce init.")
-    kind = "YAML" if file.suffix.lower() in YAML else "TOML"
-    said = read_settings(file, kind)
+    said = read_settings(file, "YAML" if file.suffix.lower() in YAML else "TOML")
     if not isinstance(said, dict):
         raise InputError(f"{file} names nothing; write one with unhub reproduce init.")
     return said

@@ -13,7 +13,7 @@ def shown(value: Any) -> str:
     """The value as Python writes it, with dots for what is too long or too deep.
 
     >>> shown("a"), shown([[[[1]]]]), shown(1 << 20_000)
-    ("'a'", '[[[...]]]', 'a number of 6,021 digits')
+    ("'a'", '[[[[...]]]]', 'a number of 6,021 digits')
     """
     if isinstance(value, int) and abs(value) >= 1 << 1000:
         return f"a number of {int(value.bit_length() * 0.30103) + 1:,} digits"

@@ -58,7 +58,7 @@ class OpenFile:
         """Fills an array whose values lie one after the other with the bytes from ``offset`` on."""
         if not array.nbytes:
             return
-        room = memoryview(array.reshape(-1).view(np.uint8))
+        room = array.reshape(-1).view(np.uint8).data
         while len(room):
             count = self._read(room, offset)
             if count == 0:
@@ -100,7 +100,7 @@ class FileArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property
-    def T(self) -> FileArray:  # noqa: N802  # as NumPy calls it
+    def T(self) -> FileArray:  # as NumPy calls it
         """The same bytes with the axes the other way round."""
         return FileArray(self._file, self._offset, self.shape[::-1], self.dtype, fortran=not self.fortran)
 
@@ -157,7 +157,7 @@ class FileArray:
         elif (start, stop) == (0, self.shape[0]):
             self._file.read_into(block.T, self._offset)
         else:
-            columns = block.reshape(stop - start, -1, order="F")
+            columns = block.reshape(stop - start, math.prod(self.shape[1:]), order="F")
             for column in range(columns.shape[1]):
                 self._file.read_into(columns[:, column], self._offset + (column * self.shape[0] + start) * item)
         self._file.check()

@@ -32,7 +32,9 @@ def _one(value: object, row: int, subject: str) -> str:
         raise InputError(f"{subject} has {shown(value)} as id of row {row} (rows count from 0); give text or a number.")
     if isinstance(value, float):
         if not value.is_integer():
-            raise InputError(f"{subject} has {shown(value)} as id of row {row} (rows count from 0); give text or a number.")
+            raise InputError(
+                f"{subject} has {shown(value)} as id of row {row} (rows count from 0); give text or a number."
+            )
         return str(int(value))
     return str(value)
 

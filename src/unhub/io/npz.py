@@ -68,7 +68,7 @@ def _load(address: Address, filename: str) -> np.ndarray[Any, Any]:
 def _fill(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
     if not array.nbytes:
         return
-    room = memoryview(array.reshape(-1).view(np.uint8))
+    room = array.reshape(-1).view(np.uint8).data
     while len(room):
         count = file.readinto(room[:_PIECE])  # type: ignore[attr-defined]  # a zip member has it
         if not count:

@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from unhub.io.pickle_scan import scan
 from unhub.foundation.optional import require
 from unhub.io.address import Address
 from unhub.io.damage import guarded
+from unhub.io.pickle_scan import scan
 from unhub.io.torch_promises import check_tensors
 
 KINDS = "fiubUSO"
