@@ -23,9 +23,9 @@ def check_promise(address: Address, size: int, *, part: str = "") -> None:
     if size > limit:
         place = f"{address.path}{SEPARATOR}{part}" if part else str(address.path)
         raise InputError(
-            f"{address.name}: {place} promises {in_words(size)} when it is read, from a file of {in_words(address.size)}, and the limit is "
-            f"{in_words(limit)}, the memory that is free; if it is what you expect, convert it to .npy, which is read "
-            f"in blocks."
+            f"{address.name}: {place} promises {in_words(size)} when it is read, from a file of "
+            f"{in_words(address.size)}, and the limit is {in_words(limit)}, the memory that is free; if it is what you "
+            f"expect, convert it to .npy, which is read in blocks."
         )
 
 

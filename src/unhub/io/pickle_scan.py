@@ -1,7 +1,7 @@
 """A look at the orders of a pickle before any is carried out: a few bytes can ask for all the memory there is.
 
-An order may say that so many bytes follow, or that a value is to be noted under so large a number; the reader makes room
-for either at once. Here the first is held against the bytes that are left, the second against the orders so far.
+An order may say that so many bytes follow, or that a value is to be noted under so large a number; the reader makes
+room for either at once. Here the first is held against the bytes that are left, the second against the orders so far.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _DIMENSIONS = {1: "one", 2: "two", 3: "three"}
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """An array as it was found: the argument it was given for, its file, and the numbers, left there where they can be."""
+    """An array as it was found: the argument it was given for, its file, and the numbers, left there if possible."""
 
     name: str
     place: str
