@@ -187,7 +187,10 @@ class Correction:
         return augment_queries(self._unit(self.reader.vectors(queries, "queries", like=self.query_bank)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied."""
+        """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied.
+
+        It is an error if the bank, a file or an array, is not what it was during the fit.
+        """
         from unhub.api.artefact import save
 
         save(self, path)

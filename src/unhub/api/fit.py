@@ -21,6 +21,8 @@ from unhub.api.unchanged import fingerprints, refuse_change
 from unhub.banks import Bank
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.types import IntArray
+from unhub.io import Rows
 from unhub.methods import HyperParameters, Method, additive, method
 from unhub.stores import is_address
 
@@ -97,7 +99,7 @@ def fit(
     digests = None if problem.targets is None else row_digests(problem.targets)
     used = (problem.query_bank, problem.target_bank if chosen.needs else None)
     known = fingerprints(*used)
-    own_bank = digests is not None and known.get("query_bank") == fingerprint(digests)
+    own_bank = problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests, known)
     if ignore_self:
         problem = replace(problem, banks=without_self(problem.banks, same=problem.query_bank is None or own_bank))
     elif own_bank:
@@ -144,6 +146,13 @@ def fit(
         reader=replace(reader, fitted=True, progress=None),
         warnings=settled.warnings,
     )
+
+
+def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:
+    """Whether these are the vectors of the digests; their number mostly tells at once."""
+    if len(rows) != digests.size:
+        return False
+    return (known.get(rows.name) or fingerprint(row_digests(rows))) == fingerprint(digests)
 
 
 def _rows_of(bank: Bank | None) -> int:

@@ -18,8 +18,8 @@ _ADVICE = {
 
 
 def fingerprints(*sources: Rows | None) -> dict[str, str]:
-    """What each source holds now, in short, by the name of its argument."""
-    given = [rows for rows in sources if rows is not None and 0 not in rows.shape]
+    """What each source holds now, in short, by the name of its argument; of those that could change."""
+    given = [rows for rows in sources if rows is not None and 0 not in rows.shape and not kept_bytes(rows)]
     return {rows.name: fingerprint(row_digests(rows)) for rows in given}
 
 
