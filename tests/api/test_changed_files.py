@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -216,7 +217,7 @@ else:
     rows = open_rows(path + part, name="targets")
 os.truncate(path, 4096)
 try:
-    rows[0:len(rows)]
+    rows[0:len(rows)].sum()
 except unhub.InputError as error:
     print(error)
 """
@@ -275,3 +276,22 @@ def test_no_file_of_the_user_is_mapped(files):
     correction = unhub.fit("is", targets=files["targets"], query_bank=files["query_bank"], memory=SMALL)
     correction.search(others(3))
     assert str(files["targets"].parent) not in Path("/proc/self/maps").read_text()
+
+
+@pytest.mark.parametrize("name", ["is", "sn"])
+def test_files_that_are_read_whole_are_part_of_the_memory(tmp_path, name):
+    """10 MB of vectors and 96 MB of scores, in 32 MB."""
+    rng, memory = np.random.default_rng(0), 32_000_000
+    for part, rows in {"targets": 4000, "query_bank": 6000}.items():
+        np.save(tmp_path / f"{part}.npy", unit_vectors(rng, rows, 256))
+    given = {part: tmp_path / f"{part}.npy" for part in ("targets", "query_bank")}
+    more = {"iterations": 2} if name == "sn" else {}
+    unhub.fit(name, **given, memory=memory, **more)  # imports and compiles what is needed
+    tracemalloc.start()
+    try:
+        found = unhub.fit(name, **given, memory=memory, **more)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes(found.targets) == 4000 * 256 * 4
+    assert peak <= memory + 64 * 10_000

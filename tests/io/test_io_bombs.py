@@ -126,7 +126,7 @@ def test_settings_that_nobody_writes(tmp_path, text, said):
 
 def test_yaml_that_is_nested(tmp_path):
     pytest.importorskip("yaml")
-    for depth in (40, 5000):
+    for depth in (40, 1000):
         assert "x.yaml is not usable YAML: it is nested" in refused(
             tmp_path / "x.yaml", "dataset: " + "[" * depth + "]" * depth
         )
