@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from unhub.io import open_rows
+from unhub.io import FileArray, open_rows
 
 
 def test_arrays_are_not_copied(matrix):
@@ -19,12 +19,34 @@ def test_arrays_are_not_copied(matrix):
     assert np.shares_memory(rows[2:5], matrix)
 
 
-def test_memory_maps_stay_memory_maps(tmp_path, matrix):
+def test_read_only_memory_maps_are_read_from_their_file(tmp_path, matrix):
     np.save(tmp_path / "x.npy", matrix)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    views = {
+        "whole": (mapped, matrix),
+        "rows": (mapped[3:9], matrix[3:9]),
+        "array": (np.asarray(mapped)[1:], matrix[1:]),
+    }
+    views |= {"turned": (mapped.T, matrix.T), "pairs": (mapped.reshape(-1, 2), matrix.reshape(-1, 2))}
+    for view, expected in views.values():
+        rows = open_rows(view, name="targets")
+        assert isinstance(rows.data, FileArray)
+        assert type(rows[:2]) is np.ndarray
+        np.testing.assert_array_equal(rows[:], expected)
+        np.testing.assert_array_equal(rows[1:3], expected[1:3])
+
+
+def test_other_memory_maps_stay_as_they_are(tmp_path, matrix):
+    """Those that can be written to, those with gaps, and those whose file is not at its path any more."""
+    np.save(tmp_path / "x.npy", matrix)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for view in (np.load(tmp_path / "x.npy", mmap_mode="r+"), mapped[:, 1:3], mapped[::2]):
+        assert open_rows(view, name="targets").data is view
+    np.save(tmp_path / "y.npy", matrix + 1)
+    (tmp_path / "y.npy").replace(tmp_path / "x.npy")
     rows = open_rows(mapped, name="targets")
     assert rows.data is mapped
-    assert type(rows[:2]) is np.ndarray
+    np.testing.assert_array_equal(rows[:], matrix)
 
 
 def test_lists_of_lists():

@@ -16,7 +16,9 @@ from unhub.api.artefact_file import whole_file
 from unhub.api.artefact_parts import check_parts, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
+from unhub.api.unchanged import refuse_others
 from unhub.core.blocks import memory_bytes
+from unhub.core.fingerprint import row_digests
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.version import VERSION
@@ -74,17 +76,18 @@ def _tensors(correction: Correction) -> dict[str, AnyArray]:
         "digests": correction.digests,
         "sketches": correction.sketches,
         "ids": None if ids is None else np.frombuffer(ids, dtype=np.uint8),
-        "query_bank": _stored(correction.query_bank),
-        "target_bank": _stored(correction.target_bank),
+        "query_bank": _stored(correction.query_bank, correction.bank_fingerprints),
+        "target_bank": _stored(correction.target_bank, correction.bank_fingerprints),
     }
     return {name: np.ascontiguousarray(part) for name, part in parts.items() if part is not None}
 
 
-def _stored(rows: Rows | None) -> AnyArray | None:
-    """Bank vectors in the precision they came in, if that is one of ours."""
+def _stored(rows: Rows | None, known: Mapping[str, str]) -> AnyArray | None:
+    """Bank vectors in the precision they came in, if that is one of ours; an error unless the fit was made of them."""
     if rows is None:
         return None
     block = np.asarray(rows[0 : rows.shape[0]])
+    refuse_others(known, rows, row_digests(block), when="since")
     return block if block.dtype in (np.float16, np.float32, np.int8) else block.astype(np.float32)
 
 

@@ -20,6 +20,7 @@ from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.foundation.atomic import REASONS
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.regular_files import open_regular
 from unhub.foundation.types import FloatArray
 from unhub.io import replace_file, write_safetensors
 from unhub.methods import Method, settings
@@ -170,6 +171,7 @@ def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: boo
     if not place.parent.is_dir():
         raise InputError(f"checkpoint: there is no folder {place.parent}; make it first.")
     if place.exists():
+        open_regular(place, name="checkpoint").close()  # a pipe would be waited for
         _contents(place)
     return place
 

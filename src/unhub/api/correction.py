@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from unhub.api.hits import Hits, hits
 from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
 from unhub.api.progress import Progress, watched
 from unhub.api.sources import Reader
+from unhub.api.unchanged import refuse_change
 from unhub.banks import Bank, Banks, search
 from unhub.core.arrays import host, is_tensor
 from unhub.core.augmentation import augment_queries, augment_targets
@@ -54,6 +55,8 @@ class Correction:
     prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
     digests: IntArray | None = None
+    bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """of the banks as the fit read them, by name; a bank that is not that any more is neither saved nor used"""
     sketches: FloatArray | None = None
     """of a gallery in a store: what tells a vector that was rounded again from another one"""
     targets: Rows | None = None
@@ -191,7 +194,10 @@ class Correction:
         return augment_queries(self._unit(self.reader.vectors(queries, "queries", like=self.query_bank)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied."""
+        """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied.
+
+        It is an error if the bank, a file or an array, is not what it was during the fit.
+        """
         from unhub.api.artefact import save
 
         save(self, path)
@@ -212,7 +218,7 @@ class Correction:
         if is_address(self.source):
             raise unnamed_store(self.source, "pass targets=... (--targets {})")
         try:
-            rows = in_order(open_noted(self.source, name="targets"), self.ids)
+            rows = in_order(self.reader.kept(open_noted(self.source, name="targets")), self.ids)
             self.check_gallery(rows)
         except UnhubError as error:
             raise InputError(
@@ -279,6 +285,7 @@ class Correction:
             )
         if new_targets is None:
             raise InputError("extend needs new_targets, the embeddings of the unseen targets.")
+        refuse_change(self.bank_fingerprints, self.query_bank, self.target_bank, when="since")
         new = self.reader.vectors(new_targets, "new_targets", like=self.query_bank)
         return extended_banks(self.reader, new, self.query_bank, self.target_bank, self.query_weight)
 
@@ -297,7 +304,7 @@ def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
 
 def attach(correction: Correction, targets: Any) -> Correction:
     """The correction with its gallery at hand, checked against the fingerprint."""
-    rows = in_order(open_source(targets, name="targets"), correction.ids)
+    rows = in_order(correction.reader.kept(open_source(targets, name="targets")), correction.ids)
     correction.check_gallery(rows)
     return replace(correction, targets=rows, ids=correction.ids or rows.ids)
 

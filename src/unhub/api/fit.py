@@ -17,8 +17,9 @@ from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, w
 from unhub.api.progress import Progress, rounds_of, watched
 from unhub.api.sources import Metric, Reader, as_in_store, column_ids, refuse_mixture
 from unhub.api.temperature import settle_temperature, temperature_given
+from unhub.api.unchanged import fingerprints, refuse_change
 from unhub.banks import Bank
-from unhub.core.fingerprint import row_digests, row_sketches
+from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import IntArray
 from unhub.io import Rows
@@ -65,6 +66,8 @@ def fit(
     bounds the scores that are held at once, and with it decides what is kept between rounds; without it that is half of
     the memory that is free.
 
+    Vectors that change while they are read, on disk or in memory, are an error and give no correction.
+
     checkpoint names a file that keeps the last finished round while a long fit runs; resume=True goes on from there.
     The file is gone when the fit is done; keep_checkpoint=True leaves that to you, for when the result is safe. A disk
     that is full or gone does not end the fit: it goes on without the file, and says so in a warning and on the result.
@@ -95,7 +98,9 @@ def fit(
     )
     check_needs(chosen, problem.banks)
     digests = None if problem.targets is None else row_digests(problem.targets)
-    own_bank = problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests)
+    used = (problem.query_bank, problem.target_bank if chosen.needs else None)
+    known = fingerprints(*used)
+    own_bank = problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests, known)
     if ignore_self:
         problem = replace(problem, banks=without_self(problem.banks, same=problem.query_bank is None or own_bank))
     elif own_bank:
@@ -116,8 +121,10 @@ def fit(
         with journal.kept():
             estimated = estimator.estimate(replace(problem.banks, journal=journal))
         notes += journal.notes
+    gallery = {} if digests is None else {"targets": fingerprint(digests)}
+    refuse_change(known | gallery, *used, problem.targets, when="during")
     bias = finite(estimator, estimated)
-    known = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
+    names = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
     return Correction(
         method=estimator,
         bias=(estimator.strength * bias.values).astype(np.float32),
@@ -132,8 +139,9 @@ def fit(
         target_bank_size=_rows_of(problem.banks.targets) if "targets" in estimator.needs else 0,
         query_weight=problem.banks.query_weight,
         prior_mean=problem.prior_mean,
-        ids=known if problem.targets is None else problem.targets.ids,
+        ids=names if problem.targets is None else problem.targets.ids,
         digests=digests,
+        bank_fingerprints=known,
         sketches=row_sketches(problem.targets) if problem.targets is not None and is_address(targets) else None,
         targets=problem.targets,
         query_bank=problem.query_bank,
@@ -143,9 +151,11 @@ def fit(
     )
 
 
-def _same(rows: Rows, digests: IntArray) -> bool:
+def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:
     """Whether these are the vectors of the digests; their number mostly tells at once."""
-    return len(rows) == digests.size and bool((row_digests(rows) == digests).all())
+    if len(rows) != digests.size:
+        return False
+    return (known.get(rows.name) or fingerprint(row_digests(rows))) == fingerprint(digests)
 
 
 def _rows_of(bank: Bank | None) -> int:

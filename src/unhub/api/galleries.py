@@ -14,7 +14,7 @@ from unhub.api.progress import Progress
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.file_names import on_another_machine
 from unhub.foundation.types import AnyArray, FloatArray, IntArray, Sliceable
-from unhub.io import Rows, open_rows, with_ids
+from unhub.io import FileArray, Rows, open_rows, with_ids
 from unhub.io.address import SEPARATOR
 from unhub.stores import Collection, Description, is_address, open_store
 from unhub.stores.address import without_secrets
@@ -107,7 +107,7 @@ class Permuted:
 
     def __getitem__(self, rows: slice) -> AnyArray:
         wanted = self.order[rows]
-        if isinstance(self.data, np.ndarray):
+        if isinstance(self.data, np.ndarray | FileArray):
             picked: FloatArray = self.data[wanted]
             return picked
         return np.concatenate([self.data[row : row + 1] for row in wanted.tolist()] or [self.data[0:0]])
@@ -121,8 +121,9 @@ def in_order(rows: Rows, ids: tuple[str, ...] | None) -> Rows:
     if any(each not in places for each in ids):
         return rows
     order = np.fromiter((places[each] for each in ids), dtype=np.int64, count=len(ids))
+    direct = isinstance(rows.data, np.ndarray | FileArray)  # these can pick rows themselves
     return Rows(
-        Permuted(np.asarray(rows.data) if isinstance(rows.data, np.ndarray) else rows, order),
+        Permuted(rows.data if direct else rows, order),
         ids,
         rows.source,
         rows.name,

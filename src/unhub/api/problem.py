@@ -56,6 +56,7 @@ def from_vectors(
     height.
     """
     second = open_target_bank(reader, target_bank, targets)
+    reader = reader.beside(targets, query_bank, second)
     rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
     queries = reader.products(query_bank, targets, rows=rows, budget=budget)
     cross = by_gallery = None
@@ -161,6 +162,7 @@ def extended_banks(
     reader: Reader, new_targets: Rows, query_bank: Rows, target_bank: Rows | None, query_weight: Any
 ) -> Banks:
     """The same bank rows before unseen targets."""
+    reader = reader.beside(new_targets, query_bank, target_bank)
     queries = reader.products(query_bank, new_targets)
     by_gallery = None if target_bank is None else reader.products(target_bank, new_targets)
     return Banks(queries, None, by_gallery, query_weight)

@@ -16,10 +16,13 @@ from unhub.core.blocks import TEMPORARIES, block_rows, divided, memory_bytes, sl
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Sliceable
-from unhub.io import Rows, TensorRows, open_rows, read_ids, read_numbers, with_ids
+from unhub.io import BrainFloats, FileArray, Rows, TensorRows, open_rows, read_ids, read_numbers, with_ids
 from unhub.stores import open_store
 
 Metric = Literal["cosine", "ip"]
+
+GALLERY_SHARE, BANK_SHARE = 3, 8
+"""vectors of a file are read whole if they take one part in so many of the memory, or less"""
 
 FITTED = (
     "the correction was fitted on unit vectors, so scale these to unit length too, or fit again with normalize=True "
@@ -40,6 +43,8 @@ class Reader:
     """whether tensors are used where they are; otherwise as arrays in the processor's memory"""
     progress: Progress | None = None
     """told about the reading of a store"""
+    spent: int = 0
+    """bytes of the memory that vectors read whole from files take already"""
 
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
@@ -51,9 +56,26 @@ class Reader:
         rows = named(open_source(source, name=name, progress=self.progress), ids)
         if like is not None:
             check_dimension(rows, name, like, like.name)
+        self.kept(rows, gallery=like is None)
         unit = self.metric == "cosine" and not self.normalize
         check_vectors(rows, name, unit=unit, ids=rows.ids, otherwise=FITTED if self.fitted else LENGTHEN)
         return rows
+
+    def kept(self, rows: Rows, *, gallery: bool = True) -> Rows:
+        """The same rows, read into memory if they are a file's and small beside it; others are read block by block.
+
+        They are then read once, and what happens to the file later does not matter. A gallery may take more: every
+        block of scores needs the whole of it.
+        """
+        share = GALLERY_SHARE if gallery else BANK_SHARE
+        if isinstance(rows.data, FileArray | BrainFloats) and rows.data.nbytes <= self._memory // share:
+            rows.data.keep()
+        return rows
+
+    def beside(self, *sources: Rows | None) -> Reader:
+        """The reader with the memory that is left beside these, where they were read whole."""
+        taken = sum(kept_bytes(each) for each in sources if each is not None)
+        return replace(self, spent=taken) if taken > self.spent else self
 
     def scores(self, source: Any, name: str) -> Rows:
         """A score matrix, opened and checked."""
@@ -67,17 +89,21 @@ class Reader:
         return self.normalize and self.metric == "cosine"
 
     @property
+    def _memory(self) -> int:
+        return max(1, memory_bytes(self.memory) - self.spent)
+
+    @property
     def _working(self) -> int:
-        return divided(memory_bytes(self.memory))[0]
+        return divided(self._memory)[0]
 
     def budget(self) -> Budget:
         """What the caches of one problem may keep between them; as much is left for a method that keeps its own."""
-        return Budget(divided(memory_bytes(self.memory))[1] // 2)
+        return Budget(divided(self._memory)[1] // 2)
 
     def memory_for(self, bank: Bank) -> int:
         """Bytes for scores of this bank: as given, or half of what is free where they are made."""
         free = free_memory(bank.home) if self.memory is None else None
-        return memory_bytes(self.memory) if free is None else free // 2
+        return self._memory if free is None else free // 2
 
     def rows_at_once(self, *galleries: int) -> int:
         """Rows of a block that spans galleries of these sizes side by side."""
@@ -85,8 +111,9 @@ class Reader:
 
     def products(self, queries: Rows, targets: Rows, *, rows: int | None = None, budget: Budget | None = None) -> Bank:
         """Inner products, computed in blocks; those that the budget holds are computed once."""
-        height = self.rows_at_once(len(targets)) if rows is None else rows
-        tall = slab_rows(len(targets), self._working * 2)
+        left = self.beside(queries, targets)
+        height = left.rows_at_once(len(targets)) if rows is None else rows
+        tall = slab_rows(len(targets), left._working * 2)
         gallery = self._plain(targets)
         if is_tensor(gallery):  # devices like them tall, but have temporaries too
             height = tall = max(1, tall // TEMPORARIES)
@@ -139,9 +166,16 @@ def column_ids(ids: Any, columns: int, name: str) -> tuple[str, ...] | None:
     return with_ids(placeholder, read_ids(ids)).ids
 
 
+def kept_bytes(rows: Rows) -> int:
+    """Bytes of rows that were read whole from their file, which nobody else can change; 0 for any other."""
+    whole = isinstance(rows.data, FileArray | BrainFloats) and rows.data.kept is not None
+    return rows.data.nbytes if whole else 0  # type: ignore[attr-defined]  # both have it
+
+
 def plain(rows: Rows) -> Sliceable:
     """The array itself when it is float32, in memory or mapped into it, and needs no conversion; otherwise the rows."""
-    data = rows.data.array if isinstance(rows.data, TensorRows) else rows.data
+    data: Any = rows.data.array if isinstance(rows.data, TensorRows) else rows.data
+    data = data.kept if isinstance(data, FileArray) else data
     return np.asarray(data) if isinstance(data, np.ndarray) and data.dtype == np.float32 else rows
 
 

@@ -92,11 +92,12 @@ class VectorSide:
         assert targets is not None
         shared = 0 if bank is None else self.terms.shared(queries, bank, unit=self.reader.scaled)
         marginals = self.terms.marginals(reverse)
-        kept = self.reader.budget()
-        rows = self.reader.rows_at_once(len(targets), 0 if second is None else len(second))
-        test = self.reader.products(queries, targets, rows=rows, budget=kept)
+        reader = self.reader.beside(queries, targets, bank, second)
+        kept = reader.budget()
+        rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
+        test = reader.products(queries, targets, rows=rows, budget=kept)
         asked = queries if bank is None else bank
-        problem = from_vectors(self.reader, targets, asked, second, **marginals, budget=kept)
+        problem = from_vectors(reader, targets, asked, second, **marginals, budget=kept)
         relevance = self.relevance.reverse() if reverse else self.relevance
         return self.terms.trial(test, relevance, problem.banks, own_bank=bank is None, shared=shared)
 

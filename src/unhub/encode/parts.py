@@ -137,7 +137,7 @@ class Parts:
     def _check_settings(self) -> None:
         try:
             known = json.loads((self.folder / RUN).read_text("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(f"{self.folder / RUN} is damaged; remove {self.folder} to begin again.") from None
         for name, value in self.settings.items():
             if known.get(name) != value:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
 
 USUAL = (
     "text", "caption", "sentence", "title", "query", "content", "path", "file", "filename", "file_name", "filepath",
@@ -68,7 +69,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(_text(path).split("\n"), start=1):
         try:
             row = json.loads(line) if line.strip() else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path} line {number} is not valid JSON: {error}; write or copy it again.") from error
         if row is not None and not isinstance(row, dict):
             raise InputError(f'{path} line {number} is not an object; write {{"id": .., "text": ..}} in each line.')
@@ -78,7 +79,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
     if not text.strip():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
 from unhub.io import read_ids
 
 TEXT = ".txt"
@@ -16,7 +17,7 @@ def read_captions(source: str, name: str, ids: Sequence[str], what: str) -> Sequ
     path = Path(source).expanduser()
     if path.suffix.lower() == TEXT and path.is_file():
         try:
-            lines = path.read_text(encoding="utf-8-sig").split("\n")
+            lines = read_regular(path, name=name).decode("utf-8-sig").replace("\r\n", "\n").split("\n")
         except UnicodeDecodeError as error:
             raise InputError(f"{name}: {path} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
         found: Sequence[str] = [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]

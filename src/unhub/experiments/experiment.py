@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from unhub.experiments.mistakes import refuse_mistakes
+from unhub.experiments.settings_file import read_settings
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_names import on_another_machine
-from unhub.foundation.optional import require
+from unhub.foundation.shown import shown
 from unhub.stores.address import is_address, without_secrets
 
 TASKS = ("retrieval", "classification", "self-retrieval")
@@ -41,6 +41,7 @@ CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory", "s
 """settings that are ``unhub.evaluate``'s own"""
 SETTINGS = ("tau", "iterations", "ties", *CHOICES)
 SEPARATOR = "::"
+YAML = (".yaml", ".yml")
 
 
 @dataclass(frozen=True)
@@ -114,18 +115,9 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 
 
 def _parsed(file: Path) -> dict[str, Any]:
-    if not file.is_file():
+    if not file.exists():
         raise InputError(f"there is no experiment file {file}; write one with unhub reproduce init.")
-    text = file.read_text(encoding="utf-8-sig", errors="replace")
-    try:
-        if file.suffix.lower() in (".yaml", ".yml"):
-            said = require("yaml", extra="experiments").safe_load(text)
-        else:
-            said = tomllib.loads(text)
-    except Exception as error:  # tomllib's and PyYAML's own, which share no base
-        reason = " ".join(str(error).split()).rstrip(".")
-        kind = "YAML" if file.suffix.lower() in (".yaml", ".yml") else "TOML"
-        raise InputError(f"{file} is not valid {kind}: {reason}.") from error
+    said = read_settings(file, "YAML" if file.suffix.lower() in YAML else "TOML")
     if not isinstance(said, dict):
         raise InputError(f"{file} names nothing; write one with unhub reproduce init.")
     return said
@@ -142,21 +134,21 @@ def _known(file: Path, said: Mapping[str, Any], known: Iterable[str], where: str
 def _section(file: Path, said: Mapping[str, Any], name: str, where: str | None = None) -> dict[str, Any]:
     found = said.get(name, {})
     if not isinstance(found, dict):
-        raise InputError(f"{file}: {where or name} is {found!r}; write it as a section, [{where or name}].")
+        raise InputError(f"{file}: {where or name} is {shown(found)}; write it as a section, [{where or name}].")
     return found
 
 
 def _text(file: Path, said: Mapping[str, Any], name: str, otherwise: str) -> str:
     found = said.get(name, otherwise)
     if not isinstance(found, str):
-        raise InputError(f"{file}: dataset.{name} is {found!r}; write a text.")
+        raise InputError(f"{file}: dataset.{name} is {shown(found)}; write a text.")
     return found
 
 
 def _texts(file: Path, said: Mapping[str, Any], name: str) -> list[str]:
     found = said.get(name, [])
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise InputError(f"{file}: dataset.{name} is {found!r}; write a list of texts.")
+        raise InputError(f"{file}: dataset.{name} is {shown(found)}; write a list of texts.")
     return found
 
 
@@ -177,7 +169,7 @@ def _directions(file: Path, about: Mapping[str, Any]) -> tuple[str, ...]:
 def _place(file: Path, where: str, value: Any) -> str:
     """A path of the file as an absolute one; the word aligned and a part behind :: stay as they are."""
     if not isinstance(value, str) or not value:
-        raise InputError(f"{file}: {where} is {value!r}; write the path of a file.")
+        raise InputError(f"{file}: {where} is {shown(value)}; write the path of a file.")
     if where == "test.relevant" and value == "aligned":
         return value
     if is_address(value):

@@ -11,6 +11,7 @@ from typing import Any
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class KeptPoints:
             names_to_disk(self.path.parent)
 
     def _read(self, path: Path, anew: bool) -> None:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        lines = read_regular(path).decode("utf-8", errors="replace").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
         if not whole:
             path.unlink()
@@ -80,7 +81,7 @@ class KeptPoints:
     def _parsed(path: Path, at: int, line: str) -> dict[str, Any]:
         try:
             told = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
             raise InputError(_damaged(path, f" in line {at + 1}"))

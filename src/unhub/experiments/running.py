@@ -20,6 +20,7 @@ from unhub.experiments.run import Run
 from unhub.experiments.sources import refuse_logits
 from unhub.experiments.wording import in_file
 from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.regular_files import open_regular
 from unhub.foundation.version import VERSION
 
 CHUNK = 1 << 22
@@ -164,7 +165,7 @@ def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
     for file in (Path(name) for name, *_ in states):
         if file != path:
             made.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
-        with file.open("rb") as read:
+        with open_regular(file) as read:
             while chunk := read.read(CHUNK):
                 made.update(chunk)
     return made.hexdigest()

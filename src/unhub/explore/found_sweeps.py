@@ -15,6 +15,7 @@ from unhub.experiments.running import contents
 from unhub.explore.model import Sweep, SweepLine
 from unhub.explore.names import shown_name
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
 
 FOLDERS = (".", "figures", "sweeps")
 """where sweeps are looked for below a folder of results"""
@@ -44,11 +45,11 @@ def found_sweeps(folders: Iterable[Path], experiment: Experiment, way: str) -> t
 def read_sweep(file: Path) -> tuple[dict[str, Any], list[Point]]:
     """What a file of kept points is about, and the points; a line that a kill has cut is left out."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = read_regular(file).decode("utf-8").splitlines(keepends=True)
         told = [json.loads(line) for line in lines if line.endswith("\n")]
         about = dict(told[0]["sweep"])
         points = [Point(**one) for each in told[1:] for one in each["points"]]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise InputError(f"{file.name} is damaged or holds no sweep, and is left out.") from None
     return about, points
 

@@ -17,6 +17,7 @@ from unhub.explore.experiment_subject import ExperimentSubject
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.file_names import on_another_machine
+from unhub.foundation.regular_files import read_regular
 
 EXPERIMENTS = (".toml", ".yaml", ".yml")
 SHOWN = ("captions", "target_captions", "query_ids", "target_ids", "labels", "target_labels", "media")
@@ -90,7 +91,7 @@ def run_of(folder: Path) -> NotedRun:
             f"correction (.unhub), or a folder that unhub reproduce -o wrote."
         )
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        told = json.loads(read_regular(file))
         bank, experiment, protocol = told.get("bank"), str(told["experiment"]), str(told["protocol"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None

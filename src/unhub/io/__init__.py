@@ -1,7 +1,9 @@
 """The outside world of files: vectors, ids and relevance come in here, and files are written atomically."""
 
 from unhub.foundation.atomic import replace_file
+from unhub.io.bfloat16 import BrainFloats
 from unhub.io.columns import read_numbers
+from unhub.io.file_array import FileArray
 from unhub.io.ids import read_ids
 from unhub.io.labels import relevance_from_labels
 from unhub.io.opening import open_rows
@@ -11,6 +13,8 @@ from unhub.io.safetensors_writing import write_safetensors
 from unhub.io.tensors import TensorRows
 
 __all__ = [
+    "BrainFloats",
+    "FileArray",
     "Rows",
     "TensorRows",
     "open_rows",

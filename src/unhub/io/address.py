@@ -7,8 +7,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import open_regular, why_not_regular
 
 SEPARATOR = "::"
 _STORE = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):/+")
@@ -25,6 +27,10 @@ class Address:
     def problem(self, text: str) -> InputError:
         """The error whose sentence begins with the argument and the path."""
         return InputError(f"{self.name}: {self.path} {text}")
+
+    def open(self) -> BinaryIO:
+        """The file, open for reading; what is not a regular file is refused, and never waited for."""
+        return open_regular(self.path, name=self.name)
 
     @property
     def size(self) -> int:
@@ -62,10 +68,9 @@ def check_not_empty(address: Address) -> None:
 
 def check_is_file(address: Address) -> None:
     """An error if the path is a folder, or something that is not a file at all."""
-    if address.path.is_dir():
-        raise address.problem("is a folder, not a file; give a file inside it.")
-    if not address.path.is_file():
-        raise address.problem("is not a regular file; give a file on disk.")
+    reason = why_not_regular(address.path.stat().st_mode)
+    if reason is not None:
+        raise address.problem(reason)
 
 
 def _not_found(path: Path) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
+from unhub.io.memory_maps import unmapped
 from unhub.io.numbers import numpy_floats
 from unhub.io.tensors import TensorRows, is_tensor, tensor_array
 
@@ -18,6 +19,9 @@ def as_sliceable(source: object, *, name: str) -> Any:
     if is_tensor(source) and str(getattr(source, "layout", "")) == "torch.strided" and source.ndim > 0:  # type: ignore[attr-defined]
         rows = TensorRows(source.detach(), name)  # type: ignore[attr-defined]  # tensors have it
         return rows if rows.dtype.kind in "fiu" else rows[:]
+    if isinstance(source, np.ndarray) and type(source) in (np.ndarray, np.memmap):
+        mapped = unmapped(source, name=name)
+        return as_array(source, name=name) if mapped is None else mapped
     if isinstance(source, np.ndarray) or is_tensor(source) or not _is_dataset(source):
         return as_array(source, name=name)
     return source

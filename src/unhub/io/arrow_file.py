@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams (``.arrow``, ``.feather``, ``.ipc``): memory-mapped, one batch at a time."""
+"""Arrow IPC files and streams (``.arrow``, ``.feather``, ``.ipc``): read one batch at a time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _END_OF_STREAM = b"\x00\x00\x00\x00"
 def read_arrow(address: Address) -> Contents:
     """The columns of the file; vectors are lists of equal length.
 
-    Batches are views into the mapped file, unless they are compressed: then each is decoded when it is asked for.
+    Each batch is read when it is asked for. The file is not mapped: one that is cut short would end the process.
     """
-    with open(address.path, "rb") as file:
+    with address.open() as file:
         magic = file.read(len(_FILE_MAGIC))
         file.seek(-min(len(_END_OF_STREAM), address.size), 2)
         tail = file.read()
     if magic.startswith(_FIRST_FEATHER_MAGIC):
         raise address.problem("is of the first feather version; write it again with pyarrow.feather.write_feather.")
     pa, ipc = require("pyarrow", extra="files"), require("pyarrow.ipc", extra="files")
-    source = pa.memory_map(str(address.path))
+    source = pa.OSFile(str(address.path))
     if magic == _FILE_MAGIC:
         reader = ipc.open_file(source)
         return _contents(address, reader.schema, reader.num_record_batches, reader.get_batch)

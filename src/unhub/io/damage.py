@@ -25,6 +25,8 @@ def guarded(address: Address, label: str) -> Iterator[None]:
         raise
     except PermissionError as error:
         raise address.problem("cannot be opened: permission denied; change its mode or its owner.") from error
+    except RecursionError as error:
+        raise address.problem(f"is nested too deeply to be read as {label}; write a plain list or table.") from error
     except MemoryError as error:
         raise address.problem(
             f"cannot be read as {label}: it is damaged or does not fit in memory; "

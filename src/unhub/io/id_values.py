@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.shown import shown
 
 
 def id_strings(values: Any, subject: str) -> tuple[str, ...]:
@@ -28,10 +29,12 @@ def _one(value: object, row: int, subject: str) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer):
-        raise InputError(f"{subject} has {value!r} as id of row {row} (rows count from 0); give text or a number.")
+        raise InputError(f"{subject} has {shown(value)} as id of row {row} (rows count from 0); give text or a number.")
     if isinstance(value, float):
         if not value.is_integer():
-            raise InputError(f"{subject} has {value!r} as id of row {row} (rows count from 0); give text or a number.")
+            raise InputError(
+                f"{subject} has {shown(value)} as id of row {row} (rows count from 0); give text or a number."
+            )
         return str(int(value))
     return str(value)
 

@@ -45,15 +45,15 @@ def read_matlab(address: Address) -> Contents:
         return Contents({key: _hdf5_part(dataset) for key, dataset in datasets(address).items() if key[0] != "#"})
     import scipy.io
 
-    with open(address.path, "rb") as file:
-        complex_names = check_tags(file)
+    with address.open() as file:
+        complex_names = check_tags(file, address)
     listed = scipy.io.whosmat(str(address.path), appendmat=False)
     kinds = {key: (shape, "complex" if key in complex_names else kind) for key, shape, kind in listed}
     return Contents({key: _part(address, key, shape, kind) for key, (shape, kind) in kinds.items()})
 
 
 def _is_hdf5(address: Address) -> bool:
-    with open(address.path, "rb") as file:
+    with address.open() as file:
         head = file.read(max(_SIGNATURE_OFFSETS) + len(_HDF5_SIGNATURE))
     return any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS)
 

@@ -11,6 +11,9 @@ import struct
 import zlib
 from typing import BinaryIO
 
+from unhub.io.address import Address
+from unhub.io.limits import check_promise
+
 _HEADER = 128
 _ORDERS = {b"IM": "<", b"MI": ">"}
 _UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
@@ -19,13 +22,15 @@ _KINDS = {1: (1, 2, 16), 2: (3, 4, 17), 4: (5, 6, 7, 18), 8: (9, 12, 13)}  # typ
 _SIZES = {kind: size for size, kinds in _KINDS.items() for kind in kinds}
 _CHARACTERS, _NUMBERS = 4, range(6, 16)  # classes of matrices that are read
 _CLASS, _COMPLEX = 0xFF, 0x0800  # parts of the flags
+_TEXT_BYTES, _NUMBER_BYTES = 4, 8  # of each entry of a matrix in memory
 _START = 8192  # bytes of a matrix that surely hold its first four tags
 
 
-def check_tags(file: BinaryIO) -> set[str]:
+def check_tags(file: BinaryIO, address: Address) -> set[str]:
     """The names of the complex matrices, after a look at all.
 
-    It is a ``ValueError`` if a matrix of numbers or text has tags that contradict each other or the file.
+    It is a ``ValueError`` if a matrix of numbers or text has tags that contradict each other or the file, and an error
+    of unhub if one promises more than there is memory for: SciPy makes room for what its tags say.
     """
     found: set[str] = set()
     header = file.read(_HEADER)
@@ -46,11 +51,12 @@ def check_tags(file: BinaryIO) -> set[str]:
             kind, size = struct.unpack_from(f"{order}II", start)
             start = start[8:]
         if kind == _MATRIX and size:
-            found |= _check_matrix(start, size, order)
+            check_promise(address, size)
+            found |= _check_matrix(start, size, order, address)
     return found
 
 
-def _check_matrix(start: bytes, size: int, order: str) -> set[str]:
+def _check_matrix(start: bytes, size: int, order: str, address: Address) -> set[str]:
     _expect(_tag(start, 0, order)[:2] == (_UINT32, 8))
     (flags,) = struct.unpack_from(f"{order}I", start, 8)
     is_text = flags & _CLASS == _CHARACTERS
@@ -61,6 +67,7 @@ def _check_matrix(start: bytes, size: int, order: str) -> set[str]:
     shape = struct.unpack_from(f"{order}{length // 4}i", start, data)
     kind, length, data, place = _tag(start, place, order)
     _expect(kind in _OF_NAME and min(shape) >= 0)
+    check_promise(address, math.prod(shape) * (_TEXT_BYTES if is_text else _NUMBER_BYTES))
     if flags & _COMPLEX:
         return {start[data : data + length].decode("latin-1")}
     kind, length, data, _ = _tag(start, place, order)

@@ -1,7 +1,8 @@
-"""The ``.npy`` format: one array, memory-mapped."""
+"""The ``.npy`` format: one array, read in blocks."""
 
 from __future__ import annotations
 
+import io
 import math
 from functools import partial
 from typing import Any, BinaryIO
@@ -13,15 +14,24 @@ from unhub.foundation.errors import InputError
 from unhub.io.address import Address
 from unhub.io.contents import WHOLE, Contents, Part
 from unhub.io.damage import cut_short
+from unhub.io.file_array import FileArray, OpenFile
+from unhub.io.limits import check_promise
 
-_HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+_HEADERS = {
+    (1, 0): (npy_format.read_array_header_1_0, 2),
+    (2, 0): (npy_format.read_array_header_2_0, 4),
+}
+"""by version: NumPy's reader of the header, and the bytes of its length"""
+
+_LONGEST_HEADER = 10_000  # as NumPy has it; a longer one could hold anything
 
 Header = tuple[tuple[int, ...], bool, np.dtype[Any]]  # shape, Fortran order, dtype
 
 
 def read_npy(address: Address) -> Contents:
     """The array of the file; one of three dimensions is a stack of parts, ``file.npy::0`` being the first."""
-    with open(address.path, "rb") as file:
+    opened = OpenFile(address)
+    with address.open() as file:
         shape, fortran, dtype = read_header(file)
         offset = file.tell()
     if dtype.hasobject:
@@ -35,11 +45,13 @@ def read_npy(address: Address) -> Contents:
         )
     if 0 in shape:
         return Contents({WHOLE: Part(shape, dtype, partial(np.empty, shape, dtype))})
-    array: np.ndarray[Any, Any] = np.memmap(
-        address.path, dtype=dtype, mode="r", offset=offset, shape=shape, order="F" if fortran else "C"
-    )
+    array = FileArray(opened, offset, shape, dtype, fortran=fortran)
+    if len(shape) == 3 and fortran:  # its parts are not in one piece
+        check_promise(address, array.nbytes)
+        whole = array.keep()
+        return Contents({str(index): _part(whole[index]) for index in range(shape[0])})
     if len(shape) == 3:
-        return Contents({str(index): _part(array[index]) for index in range(shape[0])})
+        return Contents({str(index): _part(array.part(index)) for index in range(shape[0])})
     return Contents({WHOLE: _part(array)})
 
 
@@ -48,7 +60,11 @@ def read_header(file: BinaryIO) -> Header:
     version = npy_format.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"npy version {version} is not known")
-    shape, fortran, dtype = _HEADERS[version](file)
+    read, size = _HEADERS[version]
+    length = file.read(size)
+    if int.from_bytes(length, "little") > _LONGEST_HEADER:  # NumPy would read it first and refuse it then
+        raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
+    shape, fortran, dtype = read(io.BytesIO(length + file.read(int.from_bytes(length, "little"))))
     if any(length < 0 for length in shape):
         raise ValueError(f"the header has the shape {shape}")
     return shape, fortran, dtype
@@ -62,5 +78,5 @@ def pickled_objects(address: Address, what: str = "") -> InputError:
     )
 
 
-def _part(array: np.ndarray[Any, Any]) -> Part:
+def _part(array: FileArray | np.ndarray[Any, Any]) -> Part:
     return Part(array.shape, array.dtype, lambda: array)

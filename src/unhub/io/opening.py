@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from unhub.io.address import SEPARATOR, Address, find
 from unhub.io.arrays import as_sliceable
+from unhub.io.bfloat16 import BrainFloats
 from unhub.io.contents import WHOLE, Contents, choose
 from unhub.io.damage import guarded
+from unhub.io.file_array import FileArray, Stamp, stamp_of
 from unhub.io.formats import read_contents
 from unhub.io.id_values import id_strings
 from unhub.io.ids import check_pairing, find_beside, read_ids
@@ -21,7 +26,8 @@ def open_rows(source: Any, *, name: str) -> Rows:
     """The matrix behind a path, an array, a memory map, a torch tensor, an open dataset or a list of lists.
 
     A path may name a part: ``file.npz::key``. Files are opened lazily where their format can (npy,
-    safetensors, parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. Numbers keep their type, except
+    safetensors, parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. A file that is written to while it is
+    in use is an error; so is a memory map's that was opened for reading only. Numbers keep their type, except
     that bfloat16 becomes float32. Ids come from the file (``ids``) or from beside it (``X.ids.txt``,
     ``.json``, ``.npy``). ``name`` is the argument's name, for the error sentences.
 
@@ -38,6 +44,7 @@ def open_rows(source: Any, *, name: str) -> Rows:
 
 
 def _open_file(address: Address) -> Rows:
+    stamp = _stamp(address)
     contents, label = read_contents(address)
     candidates = contents.matrices()
     key = choose(address, contents, candidates=candidates, wanted="matrices of numbers")
@@ -47,9 +54,17 @@ def _open_file(address: Address) -> Rows:
         if part.dtype.hasobject:
             part.load()  # a reader that would have to unpickle says so itself
         check_matrix(f"{address.name}: {place}", part.shape, part.dtype)
-        rows = Rows(part.load(), source=place, name=address.name)
+        data = part.load()
+        reads_later = not isinstance(data, np.ndarray | FileArray | BrainFloats)  # those two look for themselves
+        rows = Rows(data, source=place, name=address.name, stamp=stamp if reads_later else None)
         rows[:1]  # a file that cannot give its first row is better refused now
     return _name_rows(address, contents, key, label, rows, alone=len(candidates) <= 1)
+
+
+def _stamp(address: Address) -> Stamp | None:
+    """How the file is now; None for a folder, whose own time says nothing about its files."""
+    found = os.stat(address.path)
+    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
 
 
 def _name_rows(address: Address, contents: Contents, key: str, label: str, rows: Rows, *, alone: bool) -> Rows:

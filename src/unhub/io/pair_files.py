@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.shown import shown
 from unhub.io.address import Address
 from unhub.io.pairs import Pairs, from_mapping, from_records, from_tuples
 from unhub.io.text import read_json, read_table
@@ -53,7 +54,7 @@ def pairs_in_json(address: Address, *, queries: int) -> Pairs | list[Any]:
     if all(isinstance(entry, list) and len(entry) in (2, 3) for entry in value):
         check_unambiguous(value, where, queries=queries)
         return _as_text(from_tuples(value, where))
-    return [list(map(str, entry)) if isinstance(entry, list) else str(entry) for entry in value]
+    return [list(map(_name, entry)) if isinstance(entry, list) else _name(entry) for entry in value]
 
 
 def check_unambiguous(entries: Sequence[Sequence[Any]], where: str, *, queries: int) -> None:
@@ -68,7 +69,12 @@ def check_unambiguous(entries: Sequence[Sequence[Any]], where: str, *, queries: 
 
 def _as_text(pairs: Pairs) -> Pairs:
     """The same pairs with numbers as text: in a file, unlike in memory, they may be ids."""
-    return replace(pairs, queries=list(map(str, pairs.queries)), targets=list(map(str, pairs.targets)))
+    return replace(pairs, queries=list(map(_name, pairs.queries)), targets=list(map(_name, pairs.targets)))
+
+
+def _name(value: Any) -> str:
+    """A query or target as text; one that is itself a list or an object is cut short, and then not known."""
+    return shown(value) if isinstance(value, list | dict) else str(value)
 
 
 def _is_heading(cells: list[str]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.shown import shown
 from unhub.foundation.types import IntArray
 
 Token = Any  # an id or a row number, as it was written
@@ -73,5 +74,5 @@ def _gain(value: Any, where: str) -> float:
     except (TypeError, ValueError):
         gain = math.nan
     if not math.isfinite(gain):
-        raise InputError(f"{where} has the gain {value!r}, which is not a finite number; write a number.")
+        raise InputError(f"{where} has the gain {shown(value)}, which is not a finite number; write a number.")
     return gain

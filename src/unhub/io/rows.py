@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, Sliceable
 from unhub.io.address import SEPARATOR, Address
 from unhub.io.damage import guarded
+from unhub.io.file_array import Stamp, changed, stamp_of
 from unhub.io.numbers import numpy_floats
 
 _SHOWN = 3  # duplicated ids named in an error
@@ -35,6 +37,8 @@ class Rows:
     ids: tuple[str, ...] | None = None
     source: str | None = None
     name: str = "rows"
+    stamp: Stamp | None = None
+    """of a file that its reader keeps open: how it was when it was opened, compared after every block"""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,12 +62,28 @@ class Rows:
             block = numpy_floats(np.asarray(self.data[start : max(start, stop)]))
             if block.shape != (max(0, stop - start), self.shape[1]):
                 raise ValueError(f"a block of rows came with shape {block.shape}")
+            self._refuse_change()
         return block
 
     def _guard(self) -> Any:
+        return nullcontext() if self._address is None else guarded(self._address, "a matrix")
+
+    @property
+    def _address(self) -> Address | None:
         if self.source is None or "://" in self.source:  # a store's vectors have been read already
-            return nullcontext()
-        return guarded(Address(self.name, Path(self.source.partition(SEPARATOR)[0])), "a matrix")
+            return None
+        return Address(self.name, Path(self.source.partition(SEPARATOR)[0]))
+
+    def _refuse_change(self) -> None:
+        """An error if the file was written to. One that was replaced or removed is still open as it was."""
+        if self.stamp is None or self._address is None:
+            return
+        try:
+            now = stamp_of(os.stat(self._address.path))
+        except OSError:
+            return
+        if now[:2] == self.stamp[:2] and now != self.stamp:
+            raise changed(self._address)
 
 
 def with_ids(rows: Rows, ids: Iterable[str], *, place: str | None = None) -> Rows:

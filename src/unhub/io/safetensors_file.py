@@ -1,4 +1,4 @@
-"""The safetensors format: the package checks the header, the tensors are memory-mapped."""
+"""The safetensors format: the package checks the header, the tensors are read in blocks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from unhub.io.address import Address
 from unhub.io.bfloat16 import BrainFloats
 from unhub.io.contents import Contents, Part
 from unhub.io.damage import cut_short
+from unhub.io.file_array import FileArray, OpenFile
 
 _LENGTH_BYTES = 8  # the header begins with its own length, little-endian
+_LONGEST_HEADER = 100_000_000  # as the package has it
 _BRAIN_FLOAT = "BF16"
 _DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", _BRAIN_FLOAT: "<u2", "BOOL": "?",
@@ -25,11 +27,12 @@ _DTYPES = {
 
 
 def read_safetensors(address: Address) -> Contents:
-    """The tensors of the file by name, memory-mapped; bfloat16 comes back as float32."""
+    """The tensors of the file by name, read in blocks; bfloat16 comes back as float32."""
+    opened = OpenFile(address)
     start, header = _header(address)
     with safe_open(address.path, framework="numpy") as checked:
         keys = sorted(checked.keys())
-    return Contents({key: _part(address, start, header[key]) for key in keys})
+    return Contents({key: _part(opened, start, header[key]) for key in keys})
 
 
 def read_correction(address: Address) -> Contents:
@@ -39,11 +42,13 @@ def read_correction(address: Address) -> Contents:
 
 
 def _header(address: Address) -> tuple[int, dict[str, Any]]:
-    with open(address.path, "rb") as file:
+    with address.open() as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         start = _LENGTH_BYTES + length
         if address.size < start:
             raise cut_short(address, expected=start, found=address.size)
+        if length > _LONGEST_HEADER:
+            raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         header: dict[str, Any] = json.loads(file.read(length))
     ends = [tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__"]
     expected = start + max(ends, default=0)
@@ -52,7 +57,7 @@ def _header(address: Address) -> tuple[int, dict[str, Any]]:
     return start, header
 
 
-def _part(address: Address, start: int, tensor: dict[str, Any]) -> Part:
+def _part(opened: OpenFile, start: int, tensor: dict[str, Any]) -> Part:
     shape, kind = tuple(tensor["shape"]), tensor["dtype"]
     if kind not in _DTYPES:
         return Part(shape, np.dtype("V"), partial(np.empty, shape, "V"))
@@ -63,7 +68,7 @@ def _part(address: Address, start: int, tensor: dict[str, Any]) -> Part:
     def load() -> Any:
         if not math.prod(shape):
             return np.empty(shape, shown)
-        array = np.memmap(address.path, dtype=dtype, mode="r", offset=offset, shape=shape)
+        array = FileArray(opened, offset, shape, dtype)
         return BrainFloats(array) if is_brain else array
 
     return Part(shape, shown, load)

@@ -8,13 +8,19 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.io.address import Address
+from unhub.io.limits import check_promise
+
+TEXT_BYTES = 4
+"""bytes that a byte of text takes until it is lines, at the least: itself, its character, and the line"""
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_text(address: Address) -> str:
     """The file as UTF-8 text."""
-    data = address.path.read_bytes()
+    with address.open() as file:
+        check_promise(address, TEXT_BYTES * address.size)
+        data = file.read()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -59,5 +65,7 @@ def read_json(address: Address) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise address.problem("is nested too deeply; write a plain list or object.") from error
+    except ValueError as error:
         raise address.problem(f"is not valid JSON: {error}; write or copy it again.") from error

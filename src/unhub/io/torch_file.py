@@ -13,12 +13,15 @@ from unhub.foundation.optional import require
 from unhub.io.address import Address
 from unhub.io.contents import WHOLE, Contents, Part
 from unhub.io.tensors import is_tensor, tensor_array
+from unhub.io.torch_promises import check_tensors
 
 
 def read_torch(address: Address) -> Contents:
     """The tensors of the file; those inside dictionaries and lists are named ``outer.inner``."""
     torch = require("torch", extra="torch")
     try:
+        with address.open() as file:
+            check_tensors(address, file)
         value = torch.load(address.path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         if not zipfile.is_zipfile(address.path):

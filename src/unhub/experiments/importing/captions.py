@@ -9,6 +9,7 @@ import numpy as np
 
 from unhub.experiments.importing.reading import Opener
 from unhub.foundation.errors import InputError
+from unhub.foundation.shown import shown
 from unhub.foundation.types import BoolArray, IntArray
 
 NOTHING = "-"
@@ -60,5 +61,5 @@ def _caption(told: Any, where: str) -> str:
     """One line of text, from text or from a list of words."""
     words = told if isinstance(told, list) else [told]
     if not all(isinstance(each, str) for each in words):
-        raise InputError(f"{where} has {told!r:.60} for a caption; give text, or a list of words.")
+        raise InputError(f"{where} has {shown(told)} for a caption; give text, or a list of words.")
     return " ".join(" ".join(words).split()) or NOTHING

@@ -38,12 +38,13 @@ def unmasked(opener: Opener, masks: str | None, queries: int) -> BoolArray:
     if masks is None:
         return np.ones(queries, dtype=bool)
     found = opener.array(masks, "masks", dims=(1, 2), kinds="fiub")
-    if found.array.size != queries:
-        shape = " x ".join(f"{each:,}" for each in found.array.shape)
+    values = np.asarray(found.array)
+    if values.size != queries:
+        shape = " x ".join(f"{each:,}" for each in values.shape)
         raise found.problem(f"has {shape} masks but there are {queries:,} queries; give one for each.")
-    if not np.isin(found.array, (0, 1)).all():
+    if not np.isin(values, (0, 1)).all():
         raise found.problem("has other values than 0 (no such query) and 1; give masks.")
-    kept: BoolArray = found.array.ravel() != 0
+    kept: BoolArray = values.ravel() != 0
     if not kept.any():
         raise found.problem("masks every query; nothing is left.")
     return kept

@@ -9,6 +9,7 @@ import numpy as np
 
 from unhub.experiments.importing.reading import Published
 from unhub.foundation.types import AnyArray, BoolArray, FloatArray, IntArray
+from unhub.io import FileArray
 
 BLOCK = 1 << 20
 """numbers of a block: 4 MB of float32"""
@@ -21,7 +22,7 @@ class Matrix:
     """A view of a published array, with the rows and columns that are taken of it and what they are divided by."""
 
     found: Published
-    array: AnyArray
+    array: AnyArray | FileArray
     rows: IntArray | None = None
     columns: IntArray | None = None
     divisor: float = 1.0
@@ -62,8 +63,15 @@ def upright(found: Published, *, transpose: bool) -> Matrix:
     if transpose and found.array.ndim == 3:
         raise found.problem(f"has shape {found.array.shape}; an array of three dimensions is not transposed.")
     if found.array.ndim == 3:
-        return Matrix(found, found.array.reshape(-1, found.array.shape[2]))
+        return Matrix(found, _flat(found))
     return Matrix(found, found.array.T if transpose else found.array)
+
+
+def _flat(found: Published) -> AnyArray | FileArray:
+    """(a, b, c) as (a x b, c)."""
+    if isinstance(found.array, FileArray) and not found.array.fortran:
+        return found.array.flattened()
+    return np.asarray(found.array).reshape(-1, found.array.shape[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty,
 from unhub.io.columns import TEXTS
 from unhub.io.contents import WHOLE, Contents, Part, choose
 from unhub.io.damage import guarded
+from unhub.io.file_array import FileArray, OpenFile
 from unhub.io.formats import FORMATS, PICKLES, read_contents
 from unhub.io.ids import read_ids
 from unhub.io.npy import read_header
@@ -30,11 +31,11 @@ _DIMENSIONS = {1: "one", 2: "two", 3: "three"}
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """An array as it was found: the argument it was given for, its file, and the numbers, mapped where they can be."""
+    """An array as it was found: the argument it was given for, its file, and the numbers, left there if possible."""
 
     name: str
     place: str
-    array: AnyArray
+    array: AnyArray | FileArray
 
     def problem(self, text: str) -> InputError:
         """The error whose sentence begins with the argument and the file."""
@@ -54,12 +55,11 @@ class Opener:
         fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
         key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
         with guarded(address, label):
-            loaded = contents.parts[key].load()
-            array = numpy_floats(np.asarray(loaded if isinstance(loaded, np.ndarray) else loaded[:]))
+            array = _lazy(contents.parts[key].load())
         found = Published(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
         if array.dtype.kind not in kinds:
             check_numbers(f"{name}: {found.place}", array.dtype)
-        if array.ndim not in dims or array.size == 0:
+        if array.ndim not in dims or 0 in array.shape:
             wanted = " or ".join(_DIMENSIONS[each] for each in dims)
             raise found.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
         return found
@@ -70,9 +70,10 @@ class Opener:
         if address.path.suffix.lower() in TEXTS:
             return np.array(read_ids(source, name=name))
         found = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
-        if found.array.size not in found.array.shape:
-            raise found.problem(f"has shape {found.array.shape}; one value for each query is wanted.")
-        return found.array.ravel()
+        values = np.asarray(found.array)
+        if values.size not in values.shape:
+            raise found.problem(f"has shape {values.shape}; one value for each query is wanted.")
+        return values.ravel()
 
     def texts(self, source: str, name: str) -> Any:
         """Whatever a file of texts holds: a list, or a dictionary of lists."""
@@ -101,21 +102,23 @@ class Opener:
         check_is_file(address)
         check_not_empty(address)
         self._refuse(address, "is a pickle, which")
-        with guarded(address, "a pickle"), open(address.path, "rb") as file:
+        with guarded(address, "a pickle"), address.open() as file:
             return unpickled(address, file)
 
     def _npy(self, address: Address) -> tuple[Contents, str]:
         """An array that may be of three dimensions, or of pickled objects."""
         label = FORMATS[".npy"].label
         check_not_empty(address)
-        with guarded(address, label), open(address.path, "rb") as file:
-            shape, _, dtype = read_header(file)
+        with guarded(address, label), address.open() as file:
+            shape, fortran, dtype = read_header(file)
+            offset = file.tell()
             if dtype.hasobject:
                 self._refuse(address, "holds pickled objects, which")
                 return Contents(dict(_parts(unpickled(address, file), WHOLE, address.name))), label
         contents, label = read_contents(address)
         if len(shape) == 3 and address.key is None:
-            contents = Contents({WHOLE: _part(np.load(address.path, mmap_mode="r"))})
+            stack = FileArray(OpenFile(address), offset, shape, dtype, fortran=fortran)
+            contents = Contents({WHOLE: _part(stack)})
         return contents, label
 
     def _refuse(self, address: Address, what: str) -> None:
@@ -149,5 +152,12 @@ def _is_matrix(value: list[Any]) -> bool:
     return rows and all(isinstance(each, int | float) for row in value for each in row)
 
 
-def _part(array: AnyArray) -> Part:
+def _lazy(loaded: Any) -> AnyArray | FileArray:
+    """The numbers of a file, which stay there if they can."""
+    if isinstance(loaded, FileArray):
+        return loaded
+    return numpy_floats(np.asarray(loaded if isinstance(loaded, np.ndarray) else loaded[:]))
+
+
+def _part(array: AnyArray | FileArray) -> Part:
     return Part(array.shape, array.dtype, lambda: array)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sized
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy as np
 from unhub.foundation.optional import require
 from unhub.io.address import Address
 from unhub.io.damage import guarded
+from unhub.io.pickle_scan import scan
+from unhub.io.torch_promises import check_tensors
 
 KINDS = "fiubUSO"
 """arrays that are made: of numbers, truth values, text, and of other things that the pickle holds"""
@@ -29,17 +32,39 @@ MOST = 50_000_000
 """values that containers may hold, each counted as often as it is named: a short pickle can name one very often"""
 
 
+VALUE_BYTES = 64
+"""bytes that a value in a container takes, at the most"""
+
+COPIES, FREE_COPIES = 64, 1 << 28
+"""bytes that calls may copy, for each byte of the file and for any file: a short pickle can ask for many copies"""
+
+
 def unpickled(address: Address, file: BinaryIO) -> Any:
     """What the pickle holds: arrays, tensors, text and numbers, in lists and dictionaries."""
     with guarded(address, "a pickle"):
-        return _Plain().of(_Unpickler(file, address).load())
+        scan(file)
+        room = Room(COPIES * address.size + FREE_COPIES)
+        return _Plain(room).of(_Unpickler(file, address, room).load())
+
+
+@dataclass
+class Room:
+    """Bytes that what a pickle asks for may still take."""
+
+    left: int
+
+    def take(self, size: int) -> None:
+        """A ``ValueError`` once all of it is taken."""
+        self.left -= size
+        if self.left < 0:
+            raise ValueError("it asks for more copies of its values than a file of its size should")
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: BinaryIO, address: Address) -> None:
+    def __init__(self, file: BinaryIO, address: Address, room: Room) -> None:
         super().__init__(file, encoding="latin1")  # as NumPy wants the bytes of Python 2
         self._address = address
-        self._admitted = _admitted()
+        self._admitted = _admitted(address, room)
 
     def find_class(self, module: str, name: str, /) -> Any:
         if (module, name) not in self._admitted:
@@ -50,25 +75,50 @@ class _Unpickler(pickle.Unpickler):
         return self._admitted[module, name]
 
 
-def _admitted() -> dict[tuple[str, str], Any]:
-    """What each name of a pickle means here; made anew for each file, so that none can change it for the next."""
+def _admitted(address: Address, room: Room) -> dict[tuple[str, str], Any]:
+    """What each name of a pickle means here; made anew for each file, so that none can change it for the next.
+
+    All are functions: an order could change a class, or make many objects of it that each copy what the first one has.
+    """
     known: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): OrderedDict,
-        ("collections", "defaultdict"): defaultdict,
-        ("_codecs", "encode"): lambda text, encoding: _bytes(text, encoding),
+        ("collections", "OrderedDict"): lambda *given: _Dictionary(_contained(dict, given, room)),
+        ("collections", "defaultdict"): lambda _=None, *given: _Dictionary(_contained(dict, given, room)),
+        ("_codecs", "encode"): lambda text, encoding: _bytes(text, encoding, room),
         ("numpy", "ndarray"): lambda *_: _Array(),
-        ("numpy", "dtype"): lambda *given: _Type(*given),  # not the classes, which an order could change
-        ("torch.storage", "_load_from_bytes"): lambda data: _storage(data),
+        ("numpy", "dtype"): lambda *given: _Type(*given),
+        ("torch.storage", "_load_from_bytes"): lambda data: _storage(address, data, room),
         ("torch._utils", "_rebuild_tensor_v2"): _of_torch("_rebuild_tensor_v2"),
         ("torch._utils", "_rebuild_parameter"): _of_torch("_rebuild_parameter"),
     }
     for each in CONTAINERS:
-        known |= {(module, each.__name__): each for module in ("builtins", "__builtin__")}
+        made = partial(_container, each, room)
+        known |= {(module, each.__name__): made for module in ("builtins", "__builtin__")}
     for core in ("numpy.core", "numpy._core"):
         known[f"{core}.multiarray", "_reconstruct"] = lambda *_: _Array()
         known[f"{core}.multiarray", "scalar"] = lambda kind, data: _Array((data, kind, (), "C"))
         known[f"{core}.numeric", "_frombuffer"] = lambda data, kind, shape, order: _Array((data, kind, shape, order))
     return known
+
+
+class _Dictionary(dict[Any, Any]):
+    """A dictionary whose attributes, such as the versions that torch notes, are left out."""
+
+    def __setstate__(self, state: Any) -> None:
+        pass
+
+
+def _container(kind: Callable[..., Any], room: Room, *given: Any) -> Any:
+    return _contained(kind, given, room)
+
+
+def _contained(kind: Callable[..., Any], given: tuple[Any, ...], room: Room) -> Any:
+    """The container of what is given, never of a length alone: bytes(10**12) would be a terabyte."""
+    if kind in (bytes, bytearray) and given and not isinstance(given[0], bytes | bytearray | str | list | tuple):
+        raise ValueError(f"it asks for {kind.__name__} of {type(given[0]).__name__}")
+    for each in given:
+        if isinstance(each, Sized):
+            room.take(len(each) if isinstance(each, bytes | bytearray | str) else VALUE_BYTES * len(each))
+    return kind(*given)
 
 
 class _Type:
@@ -100,8 +150,10 @@ class _Array:
         self.parts = data, kind, shape, "F" if fortran else "C"
 
 
-def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any) -> Any:
+def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any, room: Room) -> Any:
     """The array, of bytes that it owns; a number or a text where it has no shape."""
+    if isinstance(data, str | bytearray):
+        room.take(len(data))
     if isinstance(data, str):
         data = data.encode("latin1")
     if not isinstance(data, bytes | bytearray):
@@ -110,15 +162,18 @@ def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any) -> Any:
     return values.reshape(shape, order=order)[()]
 
 
-def _bytes(text: str, encoding: str) -> bytes:
+def _bytes(text: str, encoding: str, room: Room) -> bytes:
     """Bytes, which old pickles write as text of this one encoding."""
+    room.take(len(text))
     if encoding != "latin1":
         raise ValueError(f"it has text of the encoding {encoding!r}")
     return text.encode("latin1")
 
 
-def _storage(data: bytes) -> Any:
+def _storage(address: Address, data: bytes, room: Room) -> Any:
     """The numbers of a tensor, by torch's own reader that admits nothing else."""
+    room.take(len(data))
+    check_tensors(address, io.BytesIO(data))
     return require("torch", extra="torch").load(io.BytesIO(data), map_location="cpu", weights_only=True)
 
 
@@ -129,7 +184,8 @@ def _of_torch(name: str) -> Callable[..., Any]:
 class _Plain:
     """Values with arrays for arrays to be, and lists for arrays of other things; what is named twice is made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room) -> None:
+        self._room = room
         self._made: dict[int, tuple[Any, int]] = {}
         """by the id of what came: what it became, and how many values that is"""
         self._making: set[int] = set()
@@ -178,7 +234,7 @@ class _Plain:
             raise ValueError("it has an array without a type")
         kind = type_.made()
         if kind.kind != "O":
-            return _made(data, kind, shape, order), 1
+            return _made(data, kind, shape, order, self._room), 1
         if not isinstance(data, list):
             raise ValueError("it has an array of objects without objects")
         parts = [self._of(each) for each in data]
