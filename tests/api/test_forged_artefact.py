@@ -184,4 +184,4 @@ def test_only_regular_files_are_opened(tmp_path):
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=False
         )
-        assert f"{name} is not a regular file; give a file that unhub fit wrote." in done.stderr
+        assert f"{name} is not a regular file; give a file on disk." in done.stderr

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from unhub.foundation import probing
-from unhub.io import hdf5, open_rows, promises
+from unhub.io import hdf5, limits, open_rows
 
 h5py = pytest.importorskip("h5py")
 
@@ -103,7 +103,7 @@ def test_what_fits_in_memory_may_be_empty_on_disk(tmp_path):
 def test_chunks_and_columns_larger_than_memory(tmp_path, sentence, monkeypatch):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("v", data=np.zeros((1000, 500), "f4"), chunks=(1000, 500))
-    monkeypatch.setattr(promises, "default_memory", lambda: 10**6)
+    monkeypatch.setattr(limits, "default_memory", lambda: 10**6)
     assert sentence(open_rows, tmp_path / "x.h5", name="targets") == (
         "targets: x.h5 cannot be read for ::v: a single chunk of it takes 2 MB of memory, and unhub takes at most 1 MB "
         "here; write it in smaller pieces."

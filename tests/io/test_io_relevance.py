@@ -188,7 +188,7 @@ def test_unreadable_pairs(sentence, tmp_path):
 
 def test_deep_json_is_refused(sentence, tmp_path):
     (tmp_path / "x.json").write_text("[" * 100_000)
-    assert "x.json is not valid JSON" in sentence(read_named, tmp_path / "x.json")
+    assert "x.json is nested too deeply; write a plain list or object." in sentence(read_named, tmp_path / "x.json")
 
 
 def test_ambiguous_numbers(sentence, tmp_path):

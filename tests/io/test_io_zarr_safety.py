@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unhub.io import limits as limits_module
 from unhub.io import open_rows, zarr_chunks
-from unhub.io import promises as promises_module
 
 pytest.importorskip("zarr")
 MATRIX = np.arange(8, dtype="<f4").reshape(4, 2)
@@ -141,7 +141,7 @@ def test_honest_shards_are_read(tmp_path, monkeypatch, codec):
 
 
 def little_memory(monkeypatch, size: int) -> None:
-    for module in (promises_module, zarr_chunks):
+    for module in (limits_module, zarr_chunks):
         monkeypatch.setattr(module, "default_memory", lambda: size)
 
 

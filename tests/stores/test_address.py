@@ -58,3 +58,10 @@ def test_a_secret_where_none_can_be_is_refused_and_not_shown():
         assert "S3CRET" not in str(told.value)
     with pytest.raises(InputError, match=r"'qdrant:/host/photos\?api_key=\*\*\*' is not the address of a store"):
         parse("qdrant:/host/photos?api_key=S3CRET")
+
+
+def test_an_endless_address_is_refused_and_shown_in_part() -> None:
+    endless = "qdrant://host/photos?uri=" + "a%2525" * 50_000
+    with pytest.raises(InputError, match="has 300,025 letters; at most 4,096 are taken"):
+        parse(endless)
+    assert len(without_secrets(endless)) < 5000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from unhub.core.free_memory import physical_memory
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import open_regular
 
 LONGEST_HEADER = 8 << 20
 """bytes of a file's header: notes and the places of its parts, some kilobytes where nobody has made it up"""
@@ -18,15 +18,11 @@ def whole_file(file: Path) -> bytes:
     if not file.exists():
         raise InputError(f"there is no file {file}; write one with unhub fit ... -o {file.name}.")
     try:
-        with open(file, "rb", 0, opener=_without_waiting) as opened:
-            state = os.fstat(opened.fileno())
-            if not stat.S_ISREG(state.st_mode):
-                raise InputError(f"{file} is not a regular file; give a file that unhub fit wrote.")
-            _check_beginning(file, opened.read(9), state.st_size)
-            if state.st_size > physical_memory():
-                raise InputError(
-                    f"{file} has {state.st_size:,} bytes, more than this machine has memory; use a larger machine."
-                )
+        with open_regular(file) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            _check_beginning(file, opened.read(9), size)
+            if size > physical_memory():
+                raise InputError(f"{file} has {size:,} bytes, more than this machine has memory; use a larger machine.")
             opened.seek(0)
             return opened.read()
     except OSError as error:
@@ -41,8 +37,3 @@ def _check_beginning(file: Path, begin: bytes, size: int) -> None:
     if len(begin) < 9 or header > min(LONGEST_HEADER, size):
         reason = f"its header would be {header:,} bytes" if len(begin) == 9 else "it is cut short"
         raise InputError(f"{file} is not a whole correction file ({reason}); fit again.")
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Opens a file; a pipe that nobody writes to would otherwise be waited for."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

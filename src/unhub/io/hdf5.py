@@ -18,7 +18,7 @@ from unhub.foundation.optional import require
 from unhub.foundation.probing import ProbeError, Vetted, probe, stamp
 from unhub.io.address import Address
 from unhub.io.contents import Contents, Part
-from unhub.io.promises import DEFLATE_RATIO, check_loaded_whole, check_promise
+from unhub.io.limits import DEFLATE_RATIO, check_loaded_whole, check_stored
 
 _PROBE = Path(__file__).with_name("hdf5_probe.py")
 _vetted = Vetted()
@@ -48,7 +48,7 @@ class Dataset:
             )
         ratio = DEFLATE_RATIO if self.facts["compressed"] else 1
         stored = min(self.facts["stored"], self.address.size)
-        check_promise(self.address, self.key, self.facts["bytes"], stored=stored, ratio=ratio)
+        check_stored(self.address, self.key, self.facts["bytes"], stored=stored, ratio=ratio)
         check_loaded_whole(self.address, self.key, self.facts["chunk"], what="a single chunk of it")
 
 

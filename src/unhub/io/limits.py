@@ -6,10 +6,12 @@ A small file can promise much: an archive that unpacks to a thousand times its s
 from __future__ import annotations
 
 from unhub.core.blocks import default_memory
+from unhub.core.plan import in_words
 from unhub.foundation.errors import InputError
 from unhub.io.address import SEPARATOR, Address
 
-_UNITS = ((1 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+DEFLATE_RATIO = 1032
+"""times that gzip can make a file smaller at the very most: one bit of it stands for 129 bytes or less"""
 
 
 def largest() -> int:
@@ -18,7 +20,7 @@ def largest() -> int:
 
 
 def check_promise(address: Address, size: int, *, part: str = "") -> None:
-    """An error if the file, or a part of it, promises more bytes than there is memory for."""
+    """An error if a file that is read whole, or a part of it, promises more bytes than there is memory for."""
     limit = largest()
     if size > limit:
         place = f"{address.path}{SEPARATOR}{part}" if part else str(address.path)
@@ -29,13 +31,26 @@ def check_promise(address: Address, size: int, *, part: str = "") -> None:
         )
 
 
-def in_words(size: int) -> str:
-    """Bytes as a person says them.
+def check_stored(address: Address, key: str, promised: int, *, stored: int, ratio: int) -> None:
+    """An error if an array is larger than its bytes on disk could ever become, and too large for memory as well.
 
-    >>> in_words(3 << 30), in_words(2_600_000), in_words(57)
-    ('3.0 GB', '2.5 MB', '57 bytes')
+    What fits in memory may be empty on disk: formats with chunks leave out what was never written.
     """
-    for unit, name in _UNITS:
-        if size >= unit:
-            return f"{size / unit:,.1f} {name}"
-    return f"{size:,} bytes"
+    if promised > max(default_memory(), stored * ratio):
+        raise address.problem(
+            f"promises {in_words(promised)}{_of(key)} but holds {in_words(stored)}: it was never filled, or it is "
+            "damaged; write it again."
+        )
+
+
+def check_loaded_whole(address: Address, key: str, promised: int, *, what: str = "read whole, it") -> None:
+    """An error if a piece of an array that is otherwise read in blocks does not fit in memory."""
+    if promised > default_memory():
+        raise address.problem(
+            f"cannot be read{_of(key)}: {what} takes {in_words(promised)} of memory, and unhub takes at most "
+            f"{in_words(default_memory())} here; write it in smaller pieces."
+        )
+
+
+def _of(key: str) -> str:
+    return f" for {SEPARATOR}{key}" if key else ""

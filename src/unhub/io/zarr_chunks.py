@@ -21,7 +21,7 @@ import numpy as np
 from unhub.core.blocks import default_memory
 from unhub.core.plan import in_words
 from unhub.io.address import Address
-from unhub.io.promises import DEFLATE_RATIO
+from unhub.io.limits import DEFLATE_RATIO
 from unhub.io.zarr_metadata import GROUP, V2, V3, Described
 
 RATIOS = {

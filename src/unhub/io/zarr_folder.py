@@ -19,7 +19,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.io.address import Address
 from unhub.io.contents import WHOLE, Contents, Part
-from unhub.io.promises import check_loaded_whole, check_promise
+from unhub.io.limits import check_loaded_whole, check_stored
 from unhub.io.zarr_chunks import RATIOS, check_chunks, stored_chunks
 from unhub.io.zarr_metadata import GROUP, V2, V3, Described, describe, read_json, refusal
 
@@ -83,7 +83,7 @@ def _refuse(problem: InputError) -> Any:
 def _open(address: Address, key: str, file: Path, array: Described) -> Any:
     stored = stored_chunks(address, file.parent)
     ratio = max((RATIOS[codec] for codec in array.compressors), default=1)
-    check_promise(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
+    check_stored(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
     check_loaded_whole(address, key, array.chunk_bytes, what="a single chunk of it")
     if len(array.shape) < 2:  # columns of ids and labels are always read whole
         check_loaded_whole(address, key, array.bytes)

@@ -14,6 +14,8 @@ from unhub.stores.hidden import is_secret_name, masked, secrets_in
 _SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)", re.IGNORECASE)
 _LIKELY = re.compile(r"[a-z][a-z0-9+-]+:/", re.IGNORECASE)
 """what was meant as an address, also if a slash is missing"""
+LONGEST = 4096
+"""letters of an address; looking for secrets takes longer than its length"""
 OPEN = ("passfile", "sslkey")
 """parameters that are only called so: paths of files"""
 
@@ -115,6 +117,8 @@ def parse(url: str) -> Address:
     >>> address.password, parse("faiss://photos.faiss").file
     ('secret', 'photos.faiss')
     """
+    if len(url) > LONGEST:
+        raise InputError(f"the address of a store has {len(url):,} letters; at most {LONGEST:,} are taken.")
     match = _SCHEME.match(url)
     if match is None:
         raise InputError(f"{_shown(url)} is not the address of a store; write one such as qdrant://localhost/photos.")
@@ -163,7 +167,7 @@ def without_secrets(url: str) -> str:
     try:
         address = parse(url)
     except InputError:
-        return masked(url)
+        return masked(url) if len(url) <= LONGEST else f"{masked(url[:LONGEST])}..."
     return str(address) if address.has_secrets else url
 
 
