@@ -1,0 +1,57 @@
+"""The long attack: ``python -m attack`` in ``tests``, or ``make attack``. Prints a table of counts, and every failure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from attack import forgeries, kills, readers, threads, web
+from attack.child import run
+from attack.ledger import Budget, Ledger, from_json, table
+
+PARTS = {
+    "kills": kills.attack,
+    "forgeries": forgeries.attack,
+    "readers": readers.attack,
+    "threads": threads.attack,
+    "web": web.attack,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--scale", type=int, default=100, help="cases for each one of the quick attack (default 100)")
+    parser.add_argument("--seed", type=int, default=0, help="which cases")
+    parser.add_argument("--only", help="one command of kills, or one format of readers")
+    given = parser.parse_args()
+    budget, ledgers = Budget(given.scale, given.seed), []
+    for part in given.parts:
+        began = time.monotonic()
+        ledger = attack(part, budget, given.only)
+        ledgers.append(ledger)
+        print(f"{part}: {ledger.tried} tried in {time.monotonic() - began:.0f} s", flush=True)
+        for line in ledger.failures:
+            print(f"  {line}", flush=True)
+    print(f"\nseed {given.seed}, scale {given.scale}\n{table(ledgers)}")
+    failures = sum(len(each.failures) for each in ledgers)
+    print(f"{failures} attacks succeeded" if failures else "no attack succeeded")
+    return 1 if failures else 0
+
+
+def attack(part: str, budget: Budget, only: str | None = None) -> Ledger:
+    """The ledger of one part, run in a process of its own, since each part imports what it needs."""
+
+    def work() -> int:
+        sys.stdout.write(PARTS[part](budget, only).as_json())
+        return 0
+
+    ended = run(work, seconds=24 * 3600, memory=None)
+    if ended.code != 0:
+        raise SystemExit(f"the attack itself failed in {part}: {ended.err}")
+    return from_json(ended.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
