@@ -71,6 +71,7 @@ def addresses(port: int, canary: Path) -> tuple[str, ...]:
         f"faiss://{canary}/thesis.docx",
         f"faiss://{canary}/photos.faiss",
         f"lancedb://{canary}/t",
+        f"qdrant-edge://{canary}/c",
         f"{canary}/thesis.docx",
         f"{canary}/vectors.npy",
     )
