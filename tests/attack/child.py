@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-SECONDS = 20.0
+SECONDS = 30.0
 """how long a child may take before it counts as hung; the honest ones take less than one"""
 
 MEMORY = 2 << 30

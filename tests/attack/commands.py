@@ -71,9 +71,9 @@ COMMANDS: dict[str, Command] = {
     "export": Command(EXPORT, before=(STORE_FIT,)),
     "export again": Command(EXPORT, before=(STORE_FIT, EXPORT)),
     "extend from a store": Command(
-        "extend photos.unhub --from-store", before=(STORE_FIT, EXPORT), files=grow_the_store
+        "extend photos.unhub --store faiss://photos.faiss", before=(STORE_FIT, EXPORT), files=grow_the_store
     ),
-    "rollback": Command("rollback photos.unhub", before=(STORE_FIT, EXPORT)),
+    "rollback": Command("rollback photos.unhub --to faiss://photos.faiss", before=(STORE_FIT, EXPORT)),
     "import": Command(
         "import --scores test.pkl --bank train=train.pkl --masks masks.pkl -o msrvtt --modality video --trust",
         files=write_published,

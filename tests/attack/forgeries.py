@@ -21,7 +21,7 @@ from attack.forging import Opened, odd_tensors
 from attack.kills import Files, contents
 from attack.ledger import Budget, Ledger, judge
 
-SECONDS = 10.0
+SECONDS = 30.0
 CASES, FLIPS = 70, 60
 """how many forgeries and how many damages the quick attack tries"""
 
@@ -31,9 +31,19 @@ READING = {
     "extend": "extend forged.unhub --targets new_targets.npy -o longer.unhub",
     "dry run": "export forged.unhub --to faiss://photos.faiss --dry-run",
     "rollback": "rollback forged.unhub",
+    "search the store": "search forged.unhub --queries queries.npy --store faiss://photos.faiss",
+    "rollback of the store": "rollback forged.unhub --to faiss://photos.faiss",
+    "refresh": "extend forged.unhub --store faiss://photos.faiss",
     "report": "report forged.unhub --queries queries.npy --relevant relevant.tsv -o forged.html",
 }
 HEAVY = ("report",)
+HONEST = (
+    ("gallery", "search"), ("gallery", "search the targets given"), ("gallery", "extend"), ("gallery", "report"),
+    ("dual", "search"), ("dual", "extend"), ("exported", "search the store"), ("exported", "dry run"),
+    ("exported", "refresh"), ("exported", "rollback of the store"),
+)  # fmt: skip
+"""what must be answered if the file is as unhub wrote it: the attack forges well, and refusing everything is no defence"""
+AS_IT_WAS = "as it was"
 SECRETS = ("QDRANT_API_KEY", "CHROMA_TOKEN", "CHROMA_API_KEY", "PGPASSWORD", "MILVUS_TOKEN", "AWS_SECRET_ACCESS_KEY")
 
 
@@ -79,20 +89,18 @@ def addresses(port: int, canary: Path) -> tuple[str, ...]:
 
 def directed(bench: Bench) -> list[tuple[str, bytes, str]]:
     """The forgeries that have worked once: addresses in every field that holds one, places that are not ours."""
-    made = []
-    for name, opened in bench.honest.items():
-        for command in READING:
-            made.append((f"{name}, sealed again, {command}", opened.sealed(), command))
+    made = [(f"{name}, {AS_IT_WAS}, {command}", bench.honest[name].sealed(), command) for name, command in HONEST]
     exported = bench.honest["exported"]
     record = exported.metadata["exports"][0]
     for address in addresses(bench.port, bench.canary):
-        for command in ("search", "rollback", "dry run"):
+        for command in ("search", "rollback", "dry run", "search the store", "rollback of the store", "refresh"):
             moved = replace(exported, metadata={**exported.metadata, "targets_source": address})
             moved.metadata["exports"] = [{**record, "origin": address}]
             made.append((f"targets_source and origin {address}, {command}", moved.sealed(), command))
     for place in ("../canary/thesis.docx", f"{bench.canary}/thesis.docx", "thesis.docx", "photos.faiss", "..", ""):
         moved = replace(exported, metadata={**exported.metadata, "exports": [{**record, "place": place}]})
-        made.append((f"exports place {place}, rollback", moved.sealed(), "rollback"))
+        for command in ("rollback", "rollback of the store"):
+            made.append((f"exports place {place}, {command}", moved.sealed(), command))
         near = {**record, "place": place, "origin": f"faiss://{bench.canary}/photos.faiss"}
         moved = replace(exported, metadata={**exported.metadata, "exports": [near]})
         made.append((f"exports place {place} beside the canary, rollback", moved.sealed(), "rollback"))
@@ -189,7 +197,7 @@ class Bench:
             changed = sorted(name for name in self.outside | after if self.outside.get(name) != after.get(name))
             outcome, evidence = "damage", f"it changed {changed}"
             self._put_back(after)
-        if "sealed again" in case and outcome != "answered" and outcome == "refused":
+        if AS_IT_WAS in case and outcome == "refused":
             outcome, evidence = "bug", f"an honest file is refused: {evidence}"
         self.ledger.note(outcome, case, evidence)
         for name in ("forged.unhub", "forged.html", "longer.unhub"):

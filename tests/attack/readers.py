@@ -18,7 +18,7 @@ from attack.commands import enter, run_command
 from attack.formats import Kind, change_one, kinds, told
 from attack.ledger import Budget, Ledger, judge
 
-SECONDS = 10.0
+SECONDS = 30.0
 CHANGES = 8
 """changed files of each kind in the quick attack"""
 
