@@ -1,4 +1,4 @@
-"""A software bill of materials of the wheel in a folder, as CycloneDX JSON: ``python scripts/bill_of_materials.py dist``.
+"""Bills of materials of the wheel in a folder, as CycloneDX JSON: ``python scripts/bill_of_materials.py dist``.
 
 Two files: what ``pip install unhub`` brings, read from an environment that has nothing else in it; and what the demo's
 extras bring, from ``requirements/demo.lock``. Needs cyclonedx-bom in the Python that runs it.
@@ -28,7 +28,16 @@ def _environment(place: Path, wheel: Path) -> Path:
     """The Python of a new environment with the wheel and what it needs, without pip."""
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     subprocess.run([*install, str(wheel)], check=True)
     # once more by its name, so that no path of this machine is in its record
     again = ["--no-index", "--find-links", str(wheel.parent), "--no-deps", "--force-reinstall", "unhub"]

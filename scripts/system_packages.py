@@ -32,7 +32,9 @@ def main(packages: list[str]) -> int:
         _apt("install", "-y", "--no-install-recommends", each)
     lacking = [each for each in lacking if not installed(each)]
     if lacking:
-        print(f"could not be installed: {' '.join(lacking)}; tests that need them are skipped, make tries again next time")
+        print(
+            f"could not be installed: {' '.join(lacking)}; tests that need them are skipped; the next run tries again"
+        )
     return 1 if lacking else 0
 
 

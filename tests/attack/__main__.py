@@ -1,4 +1,4 @@
-"""The long attack: ``python -m attack`` in ``tests``, or ``make attack``. Prints a table of counts, and every failure."""
+"""The long attack: ``make attack``, or ``python -m attack`` in ``tests``. Prints every failure and a table of counts."""
 
 from __future__ import annotations
 

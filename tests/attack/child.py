@@ -5,6 +5,7 @@ The process that attacks only imports and forks. It never computes, so it has no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -78,10 +79,8 @@ def _become(function: Callable[[], int | None], out: int, err: int, seconds: flo
         code = 1
     finally:
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-            except (OSError, ValueError):
-                pass
         os._exit(code)
 
 

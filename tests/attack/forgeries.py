@@ -42,7 +42,7 @@ HONEST = (
     ("dual", "search"), ("dual", "extend"), ("exported", "search the store"), ("exported", "dry run"),
     ("exported", "refresh"), ("exported", "rollback of the store"),
 )  # fmt: skip
-"""what must be answered if the file is as unhub wrote it: the attack forges well, and refusing everything is no defence"""
+"""what must be answered if the file is as unhub wrote it: to refuse everything would be no defence"""
 AS_IT_WAS = "as it was"
 SECRETS = ("QDRANT_API_KEY", "CHROMA_TOKEN", "CHROMA_API_KEY", "PGPASSWORD", "MILVUS_TOKEN", "AWS_SECRET_ACCESS_KEY")
 

@@ -113,7 +113,11 @@ class Kind:
 
 def write_text(text: str) -> Callable[[Path], None]:
     """A writer of a text."""
-    return lambda path: None if path.write_text(text) else None
+
+    def write(path: Path) -> None:
+        path.write_text(text)
+
+    return write
 
 
 def write_faiss(path: Path) -> None:

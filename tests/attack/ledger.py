@@ -57,9 +57,7 @@ class Ledger:
 
     def as_json(self) -> str:
         """The ledger as one line, for another process."""
-        return json.dumps(
-            {"part": self.part, "counts": self.counts, "codes": self.codes, "failures": self.failures}
-        )
+        return json.dumps({"part": self.part, "counts": self.counts, "codes": self.codes, "failures": self.failures})
 
 
 def from_json(text: str) -> Ledger:

@@ -1,4 +1,4 @@
-"""Files whose structure is text or plain data, with one value of it replaced: npy, npz, safetensors, zarr, JSON, TOML."""
+"""Files whose structure is text or plain data, with one value replaced: npy, npz, safetensors, zarr, JSON, TOML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def npy(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     order = rng.choice(("False", "False", "True", "0", "None", "'C'"))
     header = f"{{'descr': {kind}, 'fortran_order': {order}, 'shape': {shape}, }}"
     if rng.random() < 0.15:
-        header = rng.choice(("{", "(" * 3000 + ")" * 3000, "__import__('os').system('true')", header + "\x00", "1" * 9000))
+        header = rng.choice(
+            ("{", "(" * 3000 + ")" * 3000, "__import__('os').system('true')", header + "\x00", "1" * 9000)
+        )
     text = header.encode() + b"\n"
     length = rng.choice((len(text),) * 6 + (0, 65535, len(text) + 7))
     version = rng.choice((1, 1, 1, 2, 3, 9))
@@ -90,8 +92,8 @@ def json_text(text: bytes, rng: random.Random) -> tuple[str, bytes]:
     return told, hostile.as_json(hostile.replaced(plain, path, value)).encode("utf-8", "surrogatepass")
 
 
-CELLS = (b"", b"-1", b"9" * 5000, b"1e999", b"nan", b"0x10", b"1_000", b"\x00", b"\x1b[31m", b"\xff\xfe", b"\xef\xbb\xbf",
-         b'"', b"'", b"\t\t\t", b",,,,", b"\r", b"x" * 200_000, b"=1+1", b"[" * 50_000, "\u0661".encode())  # fmt: skip
+CELLS = (b"", b"-1", b"9" * 5000, b"1e999", b"nan", b"0x10", b"1_000", b"\x00", b"\x1b[31m", b"\xff\xfe",
+         b"\xef\xbb\xbf", b'"', b"'", b"\t\t\t", b",,,,", b"\r", b"x" * 200_000, b"=1+1", b"[" * 50_000, "\u0661".encode())  # fmt: skip
 
 
 def lines(text: bytes, rng: random.Random) -> tuple[str, bytes]:

@@ -14,8 +14,8 @@ from attack import __main__ as long_attack
 from attack.child import Ended, run
 from attack.commands import COMMANDS
 from attack.events import Events
-from attack.formats import kinds
 from attack.forgeries import addresses
+from attack.formats import kinds
 from attack.ledger import Budget, Ledger, from_json, judge, table
 
 

@@ -25,7 +25,12 @@ HALF_SENT, ABANDONED, MALFORMED = 60, 40, 30
 MOST_OPEN = 1005
 """half-sent heads at once: more than the 1,024 files that a process may have open here leave room for"""
 
-LINES = (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b"GET /api/view HTTP/1.1\r\n", b"G", b"POST /api/compare HTT")
+LINES = (
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    b"GET /api/view HTTP/1.1\r\n",
+    b"G",
+    b"POST /api/compare HTT",
+)
 
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:

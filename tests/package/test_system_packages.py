@@ -1,4 +1,4 @@
-"""The script behind ``make test`` that installs Debian packages: it waits for locks, names what is lacking, asks again."""
+"""The script of ``make test`` that installs Debian packages: it waits for locks, names what is lacking, asks again."""
 
 import fcntl
 import importlib.util
