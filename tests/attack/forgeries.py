@@ -49,7 +49,6 @@ SECRETS = ("QDRANT_API_KEY", "CHROMA_TOKEN", "CHROMA_API_KEY", "PGPASSWORD", "MI
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:
     """Forges and damages correction files, and reads them with every command."""
-    warm.one_thread()
     warm.imported(warm.DRAWING)
     ledger = Ledger("forgeries")
     with tempfile.TemporaryDirectory() as root, closing(socket.create_server(("127.0.0.1", 0))) as listener:

@@ -37,7 +37,6 @@ _SECONDS = re.compile(rb'("seconds": )[\d.e-]+')
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:
     """Kills every command, or one of them."""
-    warm.one_thread()
     chosen = {name: each for name, each in COMMANDS.items() if only in (None, name)}
     heavy = any(each.heavy for each in chosen.values())
     warm.imported(*((warm.DRAWING, warm.MODELS) if heavy else ()))

@@ -25,7 +25,6 @@ CHANGES = 8
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:
     """Changes files of every kind, or of one, and reads them; then the bombs."""
-    warm.one_thread()
     warm.imported(warm.READERS, ("torch",))
     ledger = Ledger("readers")
     with tempfile.TemporaryDirectory() as root:

@@ -93,7 +93,8 @@ def json_text(text: bytes, rng: random.Random) -> tuple[str, bytes]:
 
 
 CELLS = (b"", b"-1", b"9" * 5000, b"1e999", b"nan", b"0x10", b"1_000", b"\x00", b"\x1b[31m", b"\xff\xfe",
-         b"\xef\xbb\xbf", b'"', b"'", b"\t\t\t", b",,,,", b"\r", b"x" * 200_000, b"=1+1", b"[" * 50_000, "\u0661".encode())  # fmt: skip
+         b"\xef\xbb\xbf", b'"', b"'", b"\t\t\t", b",,,,", b"\r", b"x" * 200_000, b"=1+1", b"[" * 50_000,
+         "\u0661".encode())  # fmt: skip
 
 
 def lines(text: bytes, rng: random.Random) -> tuple[str, bytes]:

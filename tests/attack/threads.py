@@ -19,7 +19,6 @@ THREADS, READS = 16, 20
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:
     """Reads each kind of file from many threads, in a child for each attempt."""
-    warm.one_thread()
     warm.imported(warm.READERS, ("torch",))
     ledger, writers = Ledger("threads"), io_writers()
     with tempfile.TemporaryDirectory() as root:
