@@ -22,7 +22,7 @@ from attack.kills import Files, contents
 from attack.ledger import Budget, Ledger, judge
 
 SECONDS = 30.0
-CASES, FLIPS = 70, 60
+CASES, FLIPS = 40, 40
 """how many forgeries and how many damages the quick attack tries"""
 
 READING = {

@@ -48,6 +48,8 @@ class Opened:
 def odd_tensors(name: str, tensor: Any) -> dict[str, Any]:
     """Tensors that could stand in the place of one: other types, shapes and values."""
     flat = np.asarray(tensor)
+    with np.errstate(all="ignore"):
+        half = flat.astype(np.float16)
     made = {
         "empty": flat[:0],
         "scalar": flat.reshape(-1)[:1].reshape(()),
@@ -57,7 +59,7 @@ def odd_tensors(name: str, tensor: Any) -> dict[str, Any]:
         "float64": flat.astype(np.float64),
         "int64": flat.astype(np.int64),
         "bool": flat.astype(bool),
-        "float16": flat.astype(np.float16),
+        "float16": half,
         "uint8": flat.astype(np.uint8),
         "zeros": np.zeros_like(flat),
         "largest": np.full_like(flat, np.finfo(flat.dtype).max if flat.dtype.kind == "f" else np.iinfo(flat.dtype).max),

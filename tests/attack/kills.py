@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from attack import warm
@@ -111,10 +112,8 @@ def _attack_one(name: str, command: Command, budget: Budget, ledger: Ledger) -> 
         _prepare(place, command)
         before = contents(place.folder)
         place.folder.rename(place.root / "before")
-        first, events, seconds = _unharmed(place, command)
-        second, _, _ = _unharmed(place, command)
-        unsteady = {each for each in first if first[each] != second.get(each)}
-        case = Case(name, command, place, before, first, unsteady, ledger)
+        after, events, seconds = _unharmed(place, command)
+        case = Case(name, command, place, before, after, ledger)
         most = budget.scale * (HEAVY_POINTS if command.heavy else POINTS)
         for point in sorted(rng.sample(range(1, len(events) + 1), min(most, len(events)))):
             case.killed(f"before {point} of {len(events)}, {events[point - 1]}", [{"kill_at": point}])
@@ -164,7 +163,7 @@ def contents(folder: Path) -> Files:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass
 class Case:
     """One command, what was there before, and what it leaves if nobody kills it."""
 
@@ -173,9 +172,18 @@ class Case:
     place: Place
     before: Files
     after: Files
-    unsteady: set[str]
-    """files that differ between two runs that nobody kills, such as one that holds the time"""
     ledger: Ledger
+
+    @cached_property
+    def unsteady(self) -> set[str]:
+        """Files that differ between two runs that nobody kills, such as one that holds the time."""
+        folder, aside = self.place.folder, self.place.root / "aside"
+        if folder.exists():
+            folder.rename(aside)
+        again, _, _ = _unharmed(self.place, self.command)
+        if aside.exists():
+            aside.rename(folder)
+        return {each for each in self.after if self.after[each] != again.get(each)}
 
     def killed(self, how: str, kills: list[dict[str, float]]) -> None:
         """Kills the command, once or more, runs it again, and counts what came of it."""
@@ -214,7 +222,7 @@ class Case:
         return ""
 
     def _same(self, name: str, data: bytes, files: Files) -> bool:
-        return name in files and (data == files[name] or (name in self.unsteady and whole(name, data)))
+        return name in files and (data == files[name] or (whole(name, data) and name in self.unsteady))
 
 
 def whole(name: str, data: bytes) -> bool:

@@ -14,7 +14,7 @@ from attack.child import run
 from attack.formats import io_writers
 from attack.ledger import Budget, Ledger
 
-THREADS, READS = 16, 20
+THREADS, READS = 16, 8
 
 
 def attack(budget: Budget, only: str | None = None) -> Ledger:

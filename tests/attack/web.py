@@ -40,7 +40,8 @@ def attack(budget: Budget, only: str | None = None) -> Ledger:
 
     ledger, rng = Ledger("web"), random.Random(budget.seed)
     with tempfile.TemporaryDirectory() as root:
-        experiment = world(Path(root), targets=600, queries=1200, bank=600, media=False)
+        size = 120 if budget.scale == 1 else 3000
+        experiment = world(Path(root), targets=size, queries=2 * size, bank=size, media=False)
         try:
             with serving(experiment, "--port", 0, cwd=experiment.parent, cache=Path(root)) as address:
                 site = Site(address, ledger)
