@@ -86,13 +86,26 @@ def judge(ended: Ended, *, grown: int = GROWTH) -> tuple[str, str]:
     return "refused", sentences[0]
 
 
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "right": GOOD,
+    "of these refused in a sentence": ("refused",),
+    "crashes": ("crash",),
+    "hangs": ("hang",),
+    "tracebacks, bugs": ("traceback", "bug"),
+    "memory": ("memory",),
+    "damaged, different": ("damage", "different"),
+    "left over": ("leftover",),
+    "code run, address followed": ("leak",),
+    "no clear sentence": ("sentence",),
+}
+"""of the table in docs/reliability.md, and the outcomes that each counts"""
+
+
 def table(ledgers: list[Ledger]) -> str:
-    """The counts as a Markdown table, a row per part."""
-    columns = ("part", "tried", *GOOD, *BAD)
-    rows = [columns, tuple("-" * 3 for _ in columns)]
-    total: Counter[str] = Counter()
-    for each in ledgers:
-        rows.append((each.part, str(each.tried), *(str(each.counts[name]) for name in GOOD + BAD)))
-        total += each.counts
-    rows.append(("all", str(sum(total.values())), *(str(total[name]) for name in GOOD + BAD)))
+    """The counts as a Markdown table, a row per part, as docs/reliability.md has it."""
+    every = Ledger("all", sum((each.counts for each in ledgers), Counter()))
+    rows = [("part", "tried", *COLUMNS), ("---",) * (2 + len(COLUMNS))]
+    for each in (*ledgers, every):
+        counted = [sum(each.counts[name] for name in names) for names in COLUMNS.values()]
+        rows.append((each.part, f"{each.tried:,}", *(f"{count:,}" for count in counted)))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -105,7 +105,9 @@ def test_counts_come_back_and_failures_are_named() -> None:
     again = from_json(ledger.as_json())
     assert again == ledger
     assert again.failures == ["kills: fit killed twice: damage: it is gone"]
-    assert "| kills | 2 |" in table([again])
+    assert "| kills | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | 0 | 0 |" in table([again])
+    page = Path(__file__).parents[2] / "docs" / "reliability.md"
+    assert table([]).splitlines()[0] in page.read_text()
     assert Budget() == Budget(1, 0)
     with pytest.raises(ValueError, match="fine"):
         ledger.note("fine", "no such outcome")
