@@ -8,6 +8,7 @@ import pickle
 import random
 import sys
 import tomllib
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ from attack.commands import run_command
 Change = Callable[[bytes, random.Random], tuple[str, bytes]]
 SMALL = 64 << 20
 """a matrix of as many bytes is read whole; of a larger one, its first and its last rows"""
+
+PROBE = "probing.py"
+"""the file that asks a child with limits; a MemoryError that it passes on has cost this process nothing"""
 
 TOML = """[dataset]
 name = "Small"
@@ -203,7 +207,7 @@ def told(read: Callable[[Path, str], int | None], path: Path, part: str) -> int:
     except UnhubError as error:
         cause: BaseException | None = error
         while cause is not None:
-            if isinstance(cause, MemoryError):
+            if isinstance(cause, MemoryError) and PROBE not in traceback.extract_tb(cause.__traceback__)[-1].filename:
                 sys.stderr.write("asked for more memory than there is\n")
                 return 4
             cause = cause.__cause__ or cause.__context__

@@ -7,6 +7,7 @@ is in it.
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import tempfile
 from dataclasses import replace
@@ -15,7 +16,7 @@ from pathlib import Path
 from attack import bombs, warm
 from attack.child import Ended, run
 from attack.commands import enter, run_command
-from attack.formats import Kind, change_one, kinds, told
+from attack.formats import PROBE, Kind, change_one, kinds, told
 from attack.ledger import Budget, Ledger, judge
 
 SECONDS = 30.0
@@ -43,7 +44,9 @@ def without_traceback(ended: Ended) -> Ended:
     """How a command with --debug would have ended without it; a MemoryError behind a sentence becomes exit code 4."""
     if ended.code != 2 or "Traceback" not in ended.err:
         return ended
-    asked = "MemoryError" in ended.err
+    asked = re.search(r"^[\w.]*MemoryError\b", ended.err, re.MULTILINE)  # not in a line of the code that is shown
+    if f'{PROBE}"' in ended.err:  # a child with limits met it
+        asked = None
     said = [line for line in ended.err.splitlines(keepends=True) if line.startswith("unhub: ")]
     return replace(ended, code=4 if asked else 2, err="".join(said))
 
