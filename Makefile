@@ -43,7 +43,7 @@ test: $(VENV)/.ready $(VENV)/.system lint  ## lint, types, import layers, and ev
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 	$(BIN)/python -m pytest --doctest-modules -q src/unhub
 
-attack: $(VENV)/.ready  ## the long attack: kills, forgeries, damaged files, threads, bad requests (about an hour)
+attack: $(VENV)/.ready  ## the long attack: kills, forgeries, damaged files, threads, bad requests
 	cd tests && ../$(BIN)/python -m attack
 
 lint: $(VENV)/.ready  ## ruff, mypy in strict mode, import layers
