@@ -9,11 +9,20 @@ PAGE = --targets $(HERE)/targets.npy --queries $(HERE)/queries.npy --relevant $(
 	--target-bank $(HERE)/target_bank.npy --captions $(HERE)/queries.txt --bank-captions $(HERE)/query_bank.txt \
 	--target-captions $(HERE)/targets.txt --encoder unhub.demo.emoji:encode
 VENV_BENCH = .venv-bench
+VENV_LOCK = .venv-lock
+VENV_RELEASE = .venv-release
 BIN = $(VENV)/bin
+PIP = python -m pip install --quiet --disable-pip-version-check
 SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils chromium
 
+# Exact versions, for the Python that they were made with. Another Python gets the newest ones that pyproject.toml and
+# requirements/ allow: some of the exact ones may not exist for it.
+LOCKED_PYTHON = 3.11
+VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+locked = $(if $(filter $(LOCKED_PYTHON),$(VERSION)),-c requirements/$(1).lock)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart page test lint types format bench bench-flickr30k bench-stores bench-page bench-experiments docs clean
+.PHONY: help demo demo-clipart page test attack lint format bench bench-flickr30k bench-stores bench-page bench-experiments docs lock release clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -33,6 +42,9 @@ demo-output/emoji-de/emoji.unhub: | $(VENV_DEMO)/.ready
 test: $(VENV)/.ready $(VENV)/.system lint  ## lint, types, import layers, and every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 	$(BIN)/python -m pytest --doctest-modules -q src/unhub
+
+attack: $(VENV)/.ready  ## the long attack: kills, forgeries, damaged files, threads, bad requests
+	cd tests && ../$(BIN)/python -m attack
 
 lint: $(VENV)/.ready  ## ruff, mypy in strict mode, import layers
 	$(BIN)/ruff check .
@@ -67,42 +79,59 @@ bench: $(VENV_BENCH)/.ready  ## speed beside a matrix product and beside peers, 
 bench-flickr30k: $(VENV_BENCH)/.ready  ## dbsn at the size of Flickr30k's training set: minutes, 11 GB of memory
 	$(VENV_BENCH)/bin/python benchmarks/flickr30k_scale.py
 
+lock:  ## exact versions of the test and the demo environment, made anew from the newest packages
+	rm -rf $(VENV_LOCK)
+	$(MAKE) locked= VENV=$(VENV_LOCK) $(VENV_LOCK)/.ready
+	$(call freeze,test)
+	rm -rf $(VENV_LOCK)
+	$(MAKE) locked= VENV_DEMO=$(VENV_LOCK) $(VENV_LOCK)/.ready
+	$(call freeze,demo)
+	rm -rf $(VENV_LOCK)
+
+release: $(VENV_RELEASE)/.ready  ## sdist, wheel and their software bill of materials (CycloneDX), in dist/
+	rm -rf dist
+	$(VENV_RELEASE)/bin/python -m build --outdir dist .
+	$(VENV_RELEASE)/bin/python scripts/bill_of_materials.py dist
+
 clean:  ## remove environments and what was built
-	rm -rf $(VENV) $(VENV_DEMO) $(VENV_BENCH) site build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV_DEMO) $(VENV_BENCH) $(VENV_LOCK) $(VENV_RELEASE) site build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # An environment is ready once everything in it is installed; a broken install leaves no mark and is made again.
-$(VENV)/.ready: pyproject.toml requirements/test.txt
+$(VENV)/.ready: pyproject.toml requirements/test.txt requirements/test.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'open-clip-torch>=3'  # without CUDA's torchvision
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/$(PIP) torch==2.13.0
+	$(BIN)/$(PIP) $(call locked,test) -r requirements/test.txt
+	$(BIN)/$(PIP) $(call locked,test) --no-deps 'open-clip-torch>=3'  # without CUDA's torchvision
+	$(BIN)/$(PIP) $(call locked,test) -e .
 	touch $@
 
 # What tests use of the system: Unicode's tables, which one test rebuilds the emoji table from; a LaTeX with booktabs
 # and multirow, which tables are set with, and pdftotext, which reads them; a browser, which opens the report and the
-# page. Without the right to install them those tests are skipped, by name.
+# page. The mark is set once all are there. Without the right to install them those tests are skipped, by name.
 $(VENV)/.system: $(VENV)/.ready Makefile
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		dpkg -s $(SYSTEM) > /dev/null 2>&1 || apt-get update -qq; \
-		for each in $(SYSTEM); do \
-			dpkg -s $$each > /dev/null 2>&1 || \
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$each > /dev/null || \
-			echo "$$each was not installed"; \
-		done; \
-	fi
-	@touch $@
+	@if $(BIN)/python scripts/system_packages.py $(SYSTEM); then touch $@; fi
 
 # The peers: jax and OTT, POT, GeomLoss, nnn-retrieval, and kiez, which asks for an older NumPy than it needs.
 $(VENV_BENCH)/.ready: pyproject.toml requirements/bench.txt
 	$(PYTHON) -m venv $(VENV_BENCH)
-	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
-	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps kiez==0.5.0
-	$(VENV_BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	$(VENV_BENCH)/bin/$(PIP) torch==2.13.0
+	$(VENV_BENCH)/bin/$(PIP) -r requirements/bench.txt
+	$(VENV_BENCH)/bin/$(PIP) --no-deps kiez==0.5.0
+	$(VENV_BENCH)/bin/$(PIP) -e .
 	touch $@
 
-$(VENV_DEMO)/.ready: pyproject.toml
+$(VENV_DEMO)/.ready: pyproject.toml requirements/demo.lock
 	$(PYTHON) -m venv $(VENV_DEMO)
-	$(VENV_DEMO)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[demo,report,serve]'
+	$(VENV_DEMO)/bin/$(PIP) $(call locked,demo) -e '.[demo,report,serve]'
 	touch $@
+
+$(VENV_RELEASE)/.ready:
+	$(PYTHON) -m venv $(VENV_RELEASE)
+	$(VENV_RELEASE)/bin/$(PIP) build cyclonedx-bom
+	touch $@
+
+# A lock file: names and exact versions, without the suffix of a local build and without where they came from.
+define freeze
+@echo "# Exact versions of the $(1) environment, for Python $(VERSION) on Linux. make lock writes it, the Makefile uses it as constraints." > requirements/$(1).lock
+$(VENV_LOCK)/bin/python -m pip freeze --exclude-editable | sed 's/+.*//' >> requirements/$(1).lock
+endef
