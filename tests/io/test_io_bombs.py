@@ -50,6 +50,28 @@ def test_a_pickle_that_asks_for_all_the_memory(tmp_path, bomb):
     assert "\n" not in str(caught.value)
 
 
+def doubled(times):
+    """A tuple of twice a tuple of twice a tuple, whose hash takes two to the power of its depth."""
+    return b")\x94" + b"".join(b"h" + bytes([at]) + b"h" + bytes([at]) + b"\x86\x94" for at in range(times))
+
+
+KEYS = {
+    "of one entry": b"\x80\x04}" + doubled(60) + b"Ns.",
+    "of several entries": b"\x80\x04}(" + doubled(60) + b"Nu.",
+    "of a dictionary at once": b"\x80\x04(" + doubled(60) + b"Nd.",
+    "of a set": b"\x80\x04\x8f(" + doubled(60) + b"\x90.",
+    "of a set that is frozen": b"\x80\x04(" + doubled(60) + b"\x91.",
+    "of a set that is called for": b"\x80\x04cbuiltins\nset\n](" + doubled(60) + b"e\x85R.",
+    "of a dictionary that is called for": b"\x80\x04cbuiltins\ndict\n](" + doubled(60) + b"N\x86e\x85R.",
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_that_takes_for_ever_to_hash(tmp_path, key):
+    with pytest.raises(InputError, match="it has a key of more than 1,000 values"):
+        opened(tmp_path / "x.pkl", KEYS[key])
+
+
 def test_a_pickle_that_asks_for_very_many_copies(tmp_path):
     """A list of a hundred thousand, noted once and copied a hundred thousand times: 80 GB."""
     copies = b"cbuiltins\nlist\nq\x01" + b"]q\x02(" + b"K\x01" * 100_000 + b"e0" + b"]("

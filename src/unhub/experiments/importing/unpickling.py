@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ MOST = 50_000_000
 
 VALUE_BYTES = 64
 """bytes that a value in a container takes, at the most"""
+
+LONGEST_KEY = 1000
+"""values that a key of a dictionary, or a member of a set, may have in its tuples"""
 
 COPIES, FREE_COPIES = 64, 1 << 28
 """bytes that calls may copy, for each byte of the file and for any file: a short pickle can ask for many copies"""
@@ -60,7 +63,12 @@ class Room:
             raise ValueError("it asks for more copies of its values than a file of its size should")
 
 
-class _Unpickler(pickle.Unpickler):
+_PythonUnpickler: Any = pickle._Unpickler  # the one whose orders can be replaced
+
+
+class _Unpickler(_PythonUnpickler):  # type: ignore[misc]  # has no types
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(_PythonUnpickler.dispatch)
+
     def __init__(self, file: BinaryIO, address: Address, room: Room) -> None:
         super().__init__(file, encoding="latin1")  # as NumPy wants the bytes of Python 2
         self._address = address
@@ -73,6 +81,39 @@ class _Unpickler(pickle.Unpickler):
                 f"array alone, with numpy.save."
             )
         return self._admitted[module, name]
+
+
+def _checked(order: str, keys: slice) -> Callable[[Any], None]:
+    """The order of that name, carried out once the keys among the values it takes from the stack were looked at."""
+    carry_out = getattr(_PythonUnpickler, f"load_{order}")
+
+    def checked(reader: Any) -> None:
+        for key in reader.stack[keys]:
+            _check_key(key)
+        carry_out(reader)
+
+    return checked
+
+
+_Unpickler.dispatch |= {
+    pickle.SETITEM[0]: _checked("setitem", slice(-2, -1)),
+    pickle.SETITEMS[0]: _checked("setitems", slice(None, None, 2)),
+    pickle.DICT[0]: _checked("dict", slice(None, None, 2)),
+    pickle.ADDITEMS[0]: _checked("additems", slice(None)),
+    pickle.FROZENSET[0]: _checked("frozenset", slice(None)),
+}
+
+
+def _check_key(key: Any) -> None:
+    """A ``ValueError`` for a key of tuples in tuples: a short pickle can make one that takes for ever to hash."""
+    parts = [key] if isinstance(key, tuple) else []
+    looked = 0
+    while parts:
+        part = parts.pop()
+        looked += len(part)
+        if looked > LONGEST_KEY:
+            raise ValueError(f"it has a key of more than {LONGEST_KEY:,} values")
+        parts += [each for each in part if isinstance(each, tuple)]
 
 
 def _admitted(address: Address, room: Room) -> dict[tuple[str, str], Any]:
@@ -118,6 +159,9 @@ def _contained(kind: Callable[..., Any], given: tuple[Any, ...], room: Room) -> 
     for each in given:
         if isinstance(each, Sized):
             room.take(len(each) if isinstance(each, bytes | bytearray | str) else VALUE_BYTES * len(each))
+    if kind in (dict, set, frozenset) and given and not isinstance(given[0], dict | set | frozenset):
+        for member in given[0]:
+            _check_key(member[0] if kind is dict and isinstance(member, tuple | list) and member else member)
     return kind(*given)
 
 
