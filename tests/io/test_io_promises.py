@@ -221,3 +221,12 @@ def test_scattered_rows_of_a_file(tmp_path):
     for wanted in ([3, 1, 2], [999, 0], [], [5, 5]):
         places = np.array(wanted, dtype=np.int64)
         np.testing.assert_array_equal(data[places], values[places])
+
+
+def test_a_member_that_says_it_unpacks_to_more_than_it_can(refused, tmp_path):
+    np.savez_compressed(tmp_path / "x.npz", a=np.zeros((2, 2), np.float32))
+    whole = bytearray((tmp_path / "x.npz").read_bytes())
+    at = whole.rfind(b"PK\x01\x02") + 24  # the unpacked size in the directory of the archive
+    whole[at : at + 4] = (3_900_000_000).to_bytes(4, "little")
+    (tmp_path / "x.npz").write_bytes(whole)
+    assert "a.npy says that it unpacks to more than its bytes can become" in refused("x.npz")

@@ -1,5 +1,7 @@
 """What is special to faiss: index files of every kind, their ids, their codes, and the spool beside them."""
 
+import os
+
 import faiss
 import numpy as np
 import pytest
@@ -192,3 +194,13 @@ def test_a_file_that_crashes_or_never_ends(tmp_path, monkeypatch):
             open_store(f"faiss://{path}").describe()
     monkeypatch.undo()
     assert open_store(f"faiss://{path}").describe().count == 4
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_only_a_regular_file_is_opened(tmp_path, kind):
+    place = tmp_path / "photos.faiss"
+    {"pipe": lambda: os.mkfifo(place), "device": lambda: place.symlink_to("/dev/zero"), "folder": place.mkdir}[kind]()
+    collection = open_store(f"faiss://{place}")
+    with pytest.raises(StoreError, match="is a folder, not a file" if kind == "folder" else "is not a regular file"):
+        collection.describe()
+    assert not collection.made_by_unhub()

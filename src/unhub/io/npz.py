@@ -12,7 +12,7 @@ import numpy as np
 from unhub.io.address import Address
 from unhub.io.contents import Contents, Part
 from unhub.io.damage import cut_short
-from unhub.io.limits import check_promise
+from unhub.io.limits import DEFLATE_RATIO, check_promise
 from unhub.io.npy import Header, pickled_objects, read_header
 
 _PIECE = 1 << 20  # bytes that are unpacked at once
@@ -47,6 +47,9 @@ def _header(address: Address, member: zipfile.ZipInfo, file: IO[bytes]) -> tuple
     size = math.prod(shape) * dtype.itemsize
     if not dtype.hasobject and member.file_size < file.tell() + size:
         raise cut_short(address, expected=file.tell() + size, found=member.file_size)
+    ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
+    if member.file_size > member.compress_size * ratio:
+        raise ValueError(f"{member.filename} says that it unpacks to more than its bytes can become")
     return header, size
 
 

@@ -17,6 +17,7 @@ from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
 from unhub.foundation.probing import Vetted, probe
+from unhub.foundation.regular_files import why_not_regular
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.address import Address
 from unhub.stores.faiss.index import (
@@ -149,7 +150,8 @@ class FaissIndex:
 
     def made_by_unhub(self) -> bool:
         """Whether the file ends in unhub's mark, and the spool says the same; a link is never ours."""
-        if self.path.is_symlink() or self.path.is_dir() or not self.exists():
+        other = self.path.is_symlink() or (self.path.exists() and not self.path.is_file())
+        if other or not self.exists():
             return False
         spooled = self._spool.marked if self._spool.exists() else True
         return spooled and (not self.path.exists() or _ends_in_mark(self.path))
@@ -245,6 +247,9 @@ class FaissIndex:
             part = " yet (it is still being written)" if self._spool.exists() else ""
             raise StoreError(f"{self.url}: there is no index {self.path}{part}; check the path.")
         stat = self.path.stat()
+        reason = why_not_regular(stat.st_mode)
+        if reason is not None:
+            raise StoreError(f"{self.url} {reason}")
         stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         loaded = self._loaded
         if loaded is not None and loaded[0] == stamp:
