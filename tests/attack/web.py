@@ -25,6 +25,9 @@ HALF_SENT, ABANDONED, MALFORMED = 60, 40, 30
 MOST_OPEN = 1005
 """half-sent heads at once: more than the 1,024 files that a process may have open here leave room for"""
 
+DEPTHS = (1, 3, 5, 10, 20)
+"""k that the page offers; another one is refused before any work"""
+
 LINES = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
     b"GET /api/view HTTP/1.1\r\n",
@@ -111,7 +114,7 @@ class Site:
     def abandoned(self, count: int, rng: random.Random) -> None:
         """Asks for views that take work, leaves at once, and visits."""
         for _ in range(count):
-            tau, k = rng.uniform(0.01, 0.5), rng.randint(1, 50)
+            tau, k = rng.uniform(0.01, 0.5), rng.choice(DEPTHS)
             path = f"/api/view?method=sn&tau={tau:.5f}&k={k}"
             with contextlib.suppress(OSError), socket.create_connection(self.place, timeout=PATIENCE) as line:
                 line.sendall(self.request(path))

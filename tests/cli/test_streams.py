@@ -30,7 +30,7 @@ WRITING = {
     "reproduce": "reproduce init -o {}.toml",
     "report": "report experiment.toml -o {}.html",
     "export": "export store.unhub --to faiss://photos.faiss",
-    "rollback": "rollback store.unhub",
+    "rollback": "rollback store.unhub --to faiss://photos.faiss",
 }
 PRINTING = {
     "nothing": "",

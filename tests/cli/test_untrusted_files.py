@@ -310,3 +310,9 @@ def test_tables_are_escaped_and_json_is_the_same_data(run: Run, folder: Path) ->
     told = run("diagnose", *words, "--json")
     assert harmless(told.out)
     assert all(hub["id"] == f"{hub['row']}{HOSTILE}" for hub in json.loads(told.out)["hubs"])
+
+
+def test_sentences_in_python_are_escaped_too(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        unhub.load(tmp_path / "photos\x1b[2J\u202e.unhub")
+    assert "photos\\x1b[2J\\u202e.unhub" in str(caught.value)

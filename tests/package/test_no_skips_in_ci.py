@@ -23,7 +23,7 @@ def test_is_known_to_fail():
 
 def run(folder, *options, **environment):
     """The exit code and the output of pytest on the tiny suite."""
-    shutil.copy(Path(__file__).parents[1] / "conftest.py", folder)
+    shutil.copy(Path(__file__).parents[2] / "conftest.py", folder)
     inherited = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST")}
     bare = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # others take seconds to load
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *options, str(folder)]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from unhub.foundation.printable import printable
+
 
 class UnhubError(Exception):
-    """Any error that unhub raises on purpose."""
+    """Any error that unhub raises on purpose; what is not printable in its sentence is escaped."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class InputError(UnhubError, ValueError):

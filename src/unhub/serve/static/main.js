@@ -53,9 +53,12 @@ async function update() {
   try {
     do {
       again = false;
-      await drawOnce();
-      clearTimeout(giveUp);
-      giveUp = undefined;
+      try {
+        await drawOnce();
+      } finally {
+        clearTimeout(giveUp);
+        giveUp = undefined;
+      }
     } while (again);
   } finally {
     busy = false;
