@@ -12,9 +12,11 @@ class NoSkips:
         self.skipped = []
 
     def pytest_runtest_logreport(self, report):
+        """Notes a test that was skipped."""
         self._note(report)
 
     def pytest_collectreport(self, report):
+        """Notes a file that was skipped whole."""
         self._note(report)
 
     def _note(self, report):
@@ -23,10 +25,12 @@ class NoSkips:
             self.skipped.append(f"{report.nodeid}: {reason}")
 
     def pytest_sessionfinish(self, session, exitstatus):
+        """Turns success into failure."""
         if self.skipped and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):
+        """Names what was skipped."""
         if self.skipped:
             terminalreporter.section("skipped, which is a failure in CI")
             for line in self.skipped:
