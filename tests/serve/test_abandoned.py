@@ -180,6 +180,23 @@ def test_a_full_line_is_said_and_the_longest_queue_gets_shorter(held):
     assert [status(each) for each in (first, *program[:2], other)] == [200] * 4
 
 
+def test_made_up_tabs_do_not_shut_out_who_was_here_before(held):
+    held.gate.set()
+    assert status(send(held, 0.15, tab="page")) == 200
+    held.gate.clear()
+    held.line.most = 20
+    first = send(held, 0.2, tab="made up")
+    until(lambda: held.ranked == [0.15, 0.2], "the first is computed")
+    others = [send(held, 0.3 + number / 1000, tab=f"made up {number}") for number in range(20)]
+    until(lambda: held.line.waiting == 20, "the line is full")
+    page = send(held, 0.25, tab="page")
+    until(lambda: held.line.waiting == 20 and ("127.0.0.1", "page") in held.line._waiting, "the page has a place")
+    held.gate.set()
+    assert status(page) == 200
+    assert held.ranked.index(0.25) <= 3
+    assert sorted(status(each) for each in (first, *others)) == [200] * 20 + [503]
+
+
 def test_lists_and_files_are_served_while_rankings_wait(held):
     waiting = [send(held, 0.2 + number / 1000) for number in range(50)]
     until(lambda: held.line.waiting == 49, "one is at work")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from unhub.explore.stage import Wanted, always
-from unhub.serve.line import Line
+from unhub.serve.line import Line, Visitor
 from unhub.serve.problems import problem
 from unhub.serve.safety import MOST_BYTES, App, Message, Receive, Scope, Send
 
@@ -91,12 +91,12 @@ def wanted_of(scope: Scope) -> Wanted:
     return found
 
 
-def _asked_by(scope: Scope) -> tuple[str, str | None]:
+def _asked_by(scope: Scope) -> tuple[Visitor, str | None]:
     """Who asks, and the question's name. Programs send no tab: those of one address are one visitor."""
-    headers = dict(scope["headers"])
+    headers, address = dict(scope["headers"]), (scope.get("client") or ("",))[0]
     if TAB not in headers:
-        return (scope.get("client") or ("",))[0], None
-    return f"tab {headers[TAB].decode('latin-1')}", headers.get(QUESTION, scope["path"].encode()).decode("latin-1")
+        return (address, None), None
+    return (address, headers[TAB].decode("latin-1")), headers.get(QUESTION, scope["path"].encode()).decode("latin-1")
 
 
 async def _whole_body(receive: Receive) -> bytes | None:
