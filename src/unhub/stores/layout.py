@@ -21,7 +21,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores import fields as checked
+from unhub.foundation import field_checks as checked
 from unhub.stores.lengths import unit_rows
 from unhub.stores.protocol import Corrected, Form, Metric
 
