@@ -126,7 +126,7 @@ def test_a_full_disk_is_a_sentence(sentence, tmp_path):
 
     if not os.path.exists("/dev/full"):
         pytest.skip("/dev/full is known to Linux only")
-    assert sentence(write) == "cannot write x.txt: the disk is full; free or choose another place."
+    assert sentence(write) == "cannot write x.txt: the disk is full; free some space or choose another place."
     assert os.listdir(tmp_path) == []
 
 

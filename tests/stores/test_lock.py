@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from unhub.foundation import file_lock
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.serving import lock
 from unhub.serving.journal import Journal
 
 PROCESSES, SECONDS = 6, 1.0
@@ -81,7 +81,7 @@ def test_what_a_killed_process_has_left_is_taken_over(tmp_path):
 
 
 def test_a_system_without_locks_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(file_lock, "fcntl", None)
     warned = pytest.warns(UnhubWarning, match="has no file locks; see yourself that no two")
     with warned, Journal(tmp_path / "photos.unhub").alone():
         pass
