@@ -86,3 +86,15 @@ def test_a_system_without_locks_says_so(tmp_path, monkeypatch):
     with warned, Journal(tmp_path / "photos.unhub").alone():
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file can be moved elsewhere only here")
+def test_a_lock_file_that_cannot_be_removed_is_let_go_all_the_same(tmp_path):
+    import fcntl
+
+    there, moved = tmp_path / "photos.unhub.lock", tmp_path / "moved"
+    with pytest.raises(OSError, match="photos.unhub.lock"), Journal(tmp_path / "photos.unhub").alone():
+        there.rename(moved)
+        there.mkdir()
+    with moved.open("rb+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which nobody holds

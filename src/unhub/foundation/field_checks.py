@@ -66,9 +66,7 @@ def whole(fields: Mapping[str, Any], name: str, *, least: int, most: int, otherw
     return value
 
 
-def number(
-    fields: Mapping[str, Any], name: str, *, least: float, most: float, otherwise: float | None = None
-) -> float:
+def number(fields: Mapping[str, Any], name: str, *, least: float, most: float, otherwise: float | None = None) -> float:
     """A number within a range; True is none, and neither is what is not finite."""
     value = _value(fields, name, otherwise)
     if type(value) not in (int, float) or not least <= value <= most:
