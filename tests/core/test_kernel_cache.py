@@ -155,7 +155,7 @@ def test_a_fit_whose_cache_was_emptied_under_two_processes(tmp_path: Path) -> No
 def test_a_numba_without_its_private_classes_has_no_cache(gone: str) -> None:
     """They are not part of its interface, and a newer numba may call them otherwise."""
     code = f"""
-import numba.core.caching
+import numba.core.ccallback, numba.core.caching
 import numpy as np
 del numba.core.caching.{gone}
 from unhub.core import compiled

@@ -19,7 +19,7 @@ def test_what_is_read(tmp_path):
     with pytest.raises(InputError, match=r"x.json has more than 10 bytes, which no file of its kind has; remove it\."):
         read_json(path, longest=10)
     path.write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="x.json is nested too deeply"):
+    with pytest.raises(ValueError, match="is nested too deeply"):
         read_json(path, longest=1 << 20)
     path.write_text("{")
     with pytest.raises(json.JSONDecodeError):
@@ -39,7 +39,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(tmp_path, monke
     found = []
 
     def ask():
-        with pytest.raises(InputError, match="photos.unhub.exporting is damaged"):
+        with pytest.raises(InputError, match="exporting is damaged"):
             journal.read()
         found.append(pairing_beside(vectors))
 

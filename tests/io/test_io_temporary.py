@@ -103,7 +103,9 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*others, "precious.txt", link])
 
 
-def test_a_folder_is_listed_once_however_often_it_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_listed_once_however_often_it_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listed = []
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or scandir(folder))

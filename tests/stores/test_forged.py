@@ -284,8 +284,9 @@ def test_an_export_beside_one_without_a_mark(trip):
             again = unhub.export(trip.file, trip.url)
         assert (again.found, again.record.state, place.read_bytes() == old) == (found, "serving", True)
         assert again.record.place != place.name
-        replace(unhub.load(trip.file), exports=unhub.load(trip.file).exports[:1]).save(trip.file)
-    unhub.export(trip.file, trip.url)
+        both = unhub.load(trip.file).exports
+        replace(unhub.load(trip.file), exports=both[:1]).save(trip.file)
+    replace(unhub.load(trip.file), exports=both).save(trip.file)
     with unhub.connect(trip.url, trip.file) as retriever:
         assert len(retriever.search(trip.problem.queries, 5)) == 20
     place.unlink()
@@ -340,8 +341,12 @@ def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, form):
             store.engine.set_field(store.corrected(name, made).field, [int(trip.problem.ids[0])], np.ones(1))
     trip.url = url
     _forge(trip, name, "payload")
-    for act in (unhub.rollback, unhub.export):
-        _refused(act, trip, NO_MARK)
+    _refused(unhub.rollback, trip, NO_MARK)
+    with pytest.warns(UnhubWarning, match=f"{name} {NO_MARK}"):
+        beside = unhub.export(trip.file, url).record
+    assert (beside.layout.form, beside.place != name) == ("payload", True)
+    replace(unhub.load(trip.file), exports=(beside,)).save(trip.file)
+    unhub.rollback(trip.file, to=url)
     with closing(open_store(url)) as store:
         assert store.corrected(name, made).exists()
         assert not store.corrected(name, made).made_by_unhub()

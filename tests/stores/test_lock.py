@@ -93,8 +93,11 @@ def test_a_lock_file_that_cannot_be_removed_is_let_go_all_the_same(tmp_path):
     import fcntl
 
     there, moved = tmp_path / "photos.unhub.lock", tmp_path / "moved"
-    with pytest.raises(OSError, match="photos.unhub.lock"), Journal(tmp_path / "photos.unhub").alone():
-        there.rename(moved)
-        there.mkdir()
+    own = Journal(tmp_path / "photos.unhub").alone()
+    own.__enter__()
+    there.rename(moved)
+    there.mkdir()
+    with pytest.raises(OSError, match=r"photos\.unhub\.lock"):
+        own.__exit__(None, None, None)
     with moved.open("rb+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which nobody holds

@@ -153,7 +153,7 @@ def _metadata_of(file: Path, noted: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_too_strong(file: Path, settings: Any) -> None:
     """Release 0.1.0 took any strength."""
     strength = settings.get("strength") if isinstance(settings, dict) else None
-    if type(strength) in (int, float) and MOST_STRENGTH < strength < math.inf:
+    if isinstance(strength, int | float) and MOST_STRENGTH < strength < math.inf:
         raise InputError(f"{file} has strength {strength:g}; unhub takes 0 to {MOST_STRENGTH:g} now; fit again.")
 
 

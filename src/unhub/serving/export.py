@@ -213,25 +213,26 @@ def _plan(
     )
     before = serving_export(known, origin.url)
     if before is None or (form, pad_to, scale, alias) != (None, None, None, None):
-        return _beside_unmarked(collection, plan, [])
+        return _beside_unmarked(collection, plan, None)
     before = replace(before, alias=_noted_alias(collection, before))
-    sentence = None if before.place is None else unmarked_export(collection, before)
-    if sentence is not None:
-        return _beside_unmarked(collection, replace(plan, alias=before.alias or plan.alias), [sentence])
-    return replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias), before, ()
+    plan = replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias)
+    return _beside_unmarked(collection, plan, before)
 
 
-def _beside_unmarked(collection: Collection, plan: Plan, left: list[str]) -> tuple[Plan, None, tuple[str, ...]]:
+def _beside_unmarked(
+    collection: Collection, plan: Plan, before: Export | None
+) -> tuple[Plan, Export | None, tuple[str, ...]]:
     """The plan for a place that is free or ours, and a sentence about each that is neither."""
+    left: list[str] = []
     while plan.place is not None:
-        note = Export(plan.origin.url, plan.place, plan.layout, plan.tag, bias="")
-        sentence = unmarked_export(collection, note)
+        sentence = unmarked_export(collection, Export(plan.origin.url, plan.place, plan.layout, plan.tag, bias=""))
         if sentence is None:
             break
         left.append(sentence)
         tag = another_tag(plan.tag)
-        plan = replace(plan, tag=tag, place=collection.derived(tag))
-    return plan, None, tuple(dict.fromkeys(left))
+        made = replace(plan.layout, effort=1.0)  # which is found anew
+        plan, before = replace(plan, tag=tag, place=collection.derived(tag), layout=made), None
+    return plan, before, tuple(left)
 
 
 def _noted_alias(collection: Collection, before: Export) -> str | None:

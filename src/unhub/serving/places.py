@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 
 from unhub.api.correction import Correction
 from unhub.core.fingerprint import fingerprint
@@ -62,7 +63,7 @@ def own_place(collection: Collection, export: Export) -> Corrected:
 def why_not_followed(collection: Collection, export: Export) -> str | None:
     """Why what was exported cannot be brought up to date, and what to do, as a sentence; None if it can be."""
     again = f"export again (unhub export FILE --to {collection.url})"
-    with closing(exported_place(collection, export)) as place:
+    with closing(exported_place(collection, without_effort(export))) as place:
         if not place.exists():
             what = _noun(collection, export)
             return f"{collection.url}: the {what} {export.place}, which was exported, is not there any more; {again}."
@@ -74,7 +75,7 @@ def why_not_followed(collection: Collection, export: Export) -> str | None:
 
 def unmarked_export(collection: Collection, export: Export) -> str | None:
     """A sentence if there is something at the place of an export that unhub has not marked; None otherwise."""
-    with closing(exported_place(collection, export)) as place:
+    with closing(exported_place(collection, without_effort(export))) as place:
         if not _unmarked(place):
             return None
     return (
@@ -86,6 +87,11 @@ def unmarked_export(collection: Collection, export: Export) -> str | None:
 def another_tag(tag: str) -> str:
     """The tag to try where the place of this one is taken; always the same, so that a run can go on where it was."""
     return hashlib.sha256(tag.encode()).hexdigest()[: len(tag)]
+
+
+def without_effort(export: Export) -> Export:
+    """The export as if no search were told to look at more, which needs the index."""
+    return replace(export, layout=replace(export.layout, effort=1.0))
 
 
 def _unmarked(place: Corrected) -> bool:
