@@ -397,7 +397,7 @@ vectors = np.load(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
 found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", checkpoint=sys.argv[2])
 assert found.warnings[-1].endswith(
-    f"cannot write {sys.argv[2]}: the file is larger than this process may write; free or choose another place."
+    f"cannot write {sys.argv[2]}: the file is larger than this process may write; choose another place."
 ), found.warnings
 """
 
@@ -432,5 +432,5 @@ def full_disk(tmp_path, monkeypatch):
 
 def test_a_full_disk(problem, full_disk):
     before = os.listdir(full_disk)
-    fits_without_a_file(problem, full_disk / "half.done", "the disk is full; free or choose another place.")
+    fits_without_a_file(problem, full_disk / "half.done", "the disk is full; free some space or choose another place.")
     assert os.listdir(full_disk) == before

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -170,7 +171,67 @@ def test_a_file_larger_than_memory_is_refused_before_it_is_read(genuine, tmp_pat
         os.truncate(path, 1 << 43)  # a sparse file of eight terabytes takes no room
     except OSError:
         pytest.skip("this file system has no files of this size")
-    with pytest.raises(InputError, match="more than this machine has memory"):
+    with pytest.raises(InputError, match="more than this machine has memory for now"):
+        unhub.load(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v and sparse files")
+def test_a_file_that_the_limit_of_the_process_cannot_hold_is_a_sentence(tmp_path):
+    path = tmp_path / "f.unhub"
+    path.write_bytes((2).to_bytes(8, "little") + b"{}")
+    os.truncate(path, 6_000_000_000)
+    code = f"import unhub; unhub.load({str(path)!r})"
+    command = ["sh", "-c", f"ulimit -v 4000000; exec {sys.executable} -c '{code.replace(chr(39), chr(34))}'"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "f.unhub has 6,000,000,000 bytes, more than this machine has memory for now" in last
+
+
+def test_a_load_takes_memory_for_the_parts_alone(tmp_path):
+    """The file is neither held whole nor copied: at most a part's checksum and its finite numbers come on top."""
+    rows = np.random.default_rng(0).standard_normal((40_000, 64), dtype=np.float32)
+    unhub.fit("nnn", targets=rows[:50], query_bank=rows, normalize=True).save(tmp_path / "f.unhub")
+    unhub.load(tmp_path / "f.unhub")
+    tracemalloc.start()
+    loaded = unhub.load(tmp_path / "f.unhub")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.query_bank.shape == (40_000, 64)
+    assert peak < 1.25 * (tmp_path / "f.unhub").stat().st_size
+
+
+LAID_OUT = {
+    "parts that overlap": (lambda h: h["bias"].update(data_offsets=h["digests"]["data_offsets"][:]), "which its shape"),
+    "a part twice": (lambda h: h.update(potentials=h["bias"]), "does not begin where the part before it ends"),
+    "a hole": (lambda h: h.pop("potentials"), "does not begin where the part before it ends"),
+    "a part behind the end": (lambda h: h.update(z={"dtype": "U8", "shape": [9], "data_offsets": [2480, 2489]}), "end"),
+    "an offset below zero": (lambda h: h["bias"].update(data_offsets=[-48, 0]), "has no shape or no place"),
+    "a shape of truths": (lambda h: h["bias"].update(shape=[True] * 3), "has no shape or no place"),
+    "a shape without end": (lambda h: h["bias"].update(shape=[2**40] * 9), "has no shape or no place"),
+    "a type of its own": (lambda h: h["bias"].update(dtype="F8_E4M3"), "its bias holds values of an unknown type"),
+    "no type": (lambda h: h["bias"].pop("dtype"), "no 'dtype'"),
+    "a part that is a number": (lambda h: h.update(bias=3), "not subscriptable"),
+}
+
+
+@pytest.mark.parametrize("case", LAID_OUT)
+def test_parts_that_do_not_fill_the_file_are_refused(case, genuine, tmp_path):
+    change, reason = LAID_OUT[case]
+    whole = genuine.read_bytes()
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    change(header)
+    text = json.dumps(header).encode()
+    (tmp_path / "f.unhub").write_bytes(len(text).to_bytes(8, "little") + text + whole[8 + length :])
+    with pytest.raises(InputError, match=f"f.unhub is not a whole correction file .*{reason}.*; fit again"):
+        unhub.load(tmp_path / "f.unhub")
+
+
+def test_a_file_of_a_strength_that_was_allowed_once_says_so(genuine, tmp_path):
+    metadata, tensors = parts_of(genuine)
+    strong = metadata | {"settings": metadata["settings"] | {"strength": 5.0}}
+    path = sealed(tmp_path / "x.unhub", strong, tensors)
+    with pytest.raises(InputError, match=r"x.unhub has strength 5; unhub takes 0 to 4 now; fit again\.$"):
         unhub.load(path)
 
 

@@ -149,3 +149,33 @@ def test_a_fit_whose_cache_was_emptied_under_two_processes(tmp_path: Path) -> No
     assert [process.communicate()[0] for process in started] == [first] * 2
     assert [process.returncode for process in started] == [0, 0]
     assert all(path.stat().st_size > 0 for path in kept)
+
+
+@pytest.mark.parametrize("gone", ["FunctionCache", "IndexDataCacheFile"])
+def test_a_numba_without_its_private_classes_has_no_cache(gone: str) -> None:
+    """They are not part of its interface, and a newer numba may call them otherwise."""
+    code = f"""
+import numba.core.ccallback, numba.core.caching
+import numpy as np
+del numba.core.caching.{gone}
+from unhub.core import compiled
+assert type(compiled._exp2._cache).__name__ == "NullCache"
+print(compiled._exp2(np.float32(3.0)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert abs(float(done.stdout) - 8) < 1e-4
+
+
+def test_a_cache_that_cannot_be_made_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    from unhub.core import compiled
+
+    monkeypatch.setattr(KernelCache, "_impl_class", None)  # as if numba had renamed it
+    function = compiled._compiled(lambda x: 2 * x)
+    assert type(function._cache).__name__ == "NullCache"
+
+
+def test_questions_of_another_numba_are_answered_with_nothing(folder: Path) -> None:
+    cache = started_anew(folder)._cache
+    assert cache.load_overload("signature", "target", "something new", named=1) is None
+    assert cache.save_overload("signature", "data", "something new", named=1) is None

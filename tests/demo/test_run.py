@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -15,7 +16,7 @@ from rich.console import Console
 
 import unhub
 import unhub.io
-from unhub.demo import clipart, emoji
+from unhub.demo import clipart, emoji, keeping
 from unhub.demo.choice import BANK_METHODS, Choice, verdict
 from unhub.demo.keeping import keep
 from unhub.demo.run import run
@@ -192,3 +193,13 @@ def test_what_is_left_of_two_runs_is_not_taken_for_one(shown, tmp_path):
         keep(emoji.load(), correction, {}, output)
     with pytest.raises(InputError, match=r"there is no file .*emoji\.unhub"):
         unhub.load(output / "emoji.unhub")
+
+
+def test_a_picture_is_replaced_whole(tmp_path):
+    """Whoever reads the old one meanwhile has the old one: it is not written over."""
+    old, held = tmp_path / "media" / "a.webp", tmp_path / "held.webp"
+    old.parent.mkdir()
+    old.write_bytes(b"the old picture")
+    os.link(old, held)
+    keeping._pictures(old.parent, ["a"])
+    assert (held.read_bytes(), old.read_bytes()[:4]) == (b"the old picture", b"RIFF")

@@ -126,7 +126,7 @@ def test_a_full_disk_is_a_sentence(sentence, tmp_path):
 
     if not os.path.exists("/dev/full"):
         pytest.skip("/dev/full is known to Linux only")
-    assert sentence(write) == "cannot write x.txt: the disk is full; free or choose another place."
+    assert sentence(write) == "cannot write x.txt: the disk is full; free some space or choose another place."
     assert os.listdir(tmp_path) == []
 
 
@@ -254,3 +254,18 @@ def test_a_pipe_or_a_device_is_never_replaced(sentence, tmp_path):
         "cannot write pipe: it is a device or a pipe; give the name of a file."
     )
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no fsync elsewhere")
+def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Its files, then their names in it, then its own name: a power failure leaves all of it or nothing."""
+    reached, fsync = [], os.fsync
+
+    def watched(handle):
+        reached.append(Path(os.readlink(f"/proc/self/fd/{handle}")))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    with complete_folder(tmp_path / "dump") as temporary:
+        (temporary / "a.npy").write_text("a")
+    assert reached == [temporary / "a.npy", temporary, tmp_path]

@@ -103,6 +103,18 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*others, "precious.txt", link])
 
 
+def test_a_folder_is_listed_once_however_often_it_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: listed.append(folder) or scandir(folder))
+    for turn in range(5):
+        with replace_file(tmp_path / f"{turn}.txt") as file:
+            file.write_text("new")
+    assert listed == [tmp_path]
+
+
 def test_a_temporary_of_another_machine_stays_for_a_day(tmp_path: Path) -> None:
     left = tmp_path / f".x.unhub-tmp-{'0' * 8}-{'1' * 12}.npy"
     left.write_text("somebody else's, perhaps")

@@ -14,7 +14,7 @@ from stores.engines.milvus import Milvus
 from stores.engines.qdrant import local
 from stores.journeys import Journey, every_store
 from stores.problem import Problem
-from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.errors import InputError, StoreError, UnhubWarning
 from unhub.serving.journal import Journal
 from unhub.serving.places import bias_name
 from unhub.stores import Export, layout, open_store, parse
@@ -116,9 +116,14 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
         with trip.engine.connect() as live:
             live.execute(f'ALTER TABLE "{raw}" ADD COLUMN "{derived}" real')
         _forge(trip, derived, "column")
-    for act in (unhub.rollback, unhub.export, unhub.refresh):
-        assert derived in _refused(act, trip, NO_MARK)
-    assert len(unhub.load(trip.file).exports) == 1
+    assert derived in _refused(unhub.rollback, trip, NO_MARK)
+    with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.* remove the old one by hand: {derived}"):
+        exported = unhub.export(trip.file, trip.url)
+    assert exported.record.place != derived
+    assert [each.place for each in unhub.load(trip.file).exports] == [derived, exported.record.place]
+    _forge(trip, derived, "column" if trip.variant.store == "pgvector" else "augment")
+    with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.*, so it stays as it is and is behind now"):
+        assert unhub.refresh(trip.file, trip.url).stale
     assert _held(trip, every) == before
     assert all(each.read_text() == "three years of work" for each in files)
 
@@ -235,6 +240,73 @@ def test_an_export_without_a_mark_is_served_and_said_how_to_remove(trip):
     assert unhub.load(trip.file).exports == ()
 
 
+def _grown(trip):
+    """One more item in the raw collection."""
+    raw = Path(parse(trip.url).file)
+    index = faiss.read_index(str(raw))
+    index.add_with_ids(np.ascontiguousarray(trip.problem.vectors[:1, ::-1]), np.array([9_000]))
+    faiss.write_index(index, str(raw))
+
+
+def _stripped(trip):
+    """An export as release 0.1.0 has written it; its place."""
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    faiss.write_index(faiss.read_index(str(place)), str(place))
+    return place
+
+
+FAISS = pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "faiss"], indirect=True)
+
+
+@FAISS
+def test_what_is_said_of_an_export_without_a_mark_works_for_extend(trip):
+    place = _stripped(trip)
+    old = place.read_bytes()
+    _grown(trip)
+    wanted = rf"NO_MARK.*; export again \(unhub export FILE --to {trip.url}\) and then remove the old one by hand: "
+    with pytest.warns(UnhubWarning, match=wanted.replace("NO_MARK", NO_MARK) + place.name + "$"):
+        done = unhub.refresh(trip.file, trip.url)
+    assert (done.new, done.stale, place.read_bytes() == old) == (("9000",), True, True)
+    again = unhub.export(trip.file, trip.url)
+    assert (again.record.state, place.read_bytes() == old) == ("serving", True)
+    place.unlink()
+    assert not unhub.refresh(trip.file, trip.url).stale
+    assert len(unhub.rollback(trip.file, to=trip.url).exports) == 2
+    assert not Journal(trip.file).path.exists()
+
+
+@FAISS
+def test_an_export_beside_one_without_a_mark(trip):
+    place = _stripped(trip)
+    old = place.read_bytes()
+    for found in (0, 60):  # the second goes on with what the first has written
+        with pytest.warns(UnhubWarning, match=f"{NO_MARK}.* another one is written beside it.*: {place.name}$"):
+            again = unhub.export(trip.file, trip.url)
+        assert (again.found, again.record.state, place.read_bytes() == old) == (found, "serving", True)
+        assert again.record.place != place.name
+        both = unhub.load(trip.file).exports
+        replace(unhub.load(trip.file), exports=both[:1]).save(trip.file)
+    replace(unhub.load(trip.file), exports=both).save(trip.file)
+    with unhub.connect(trip.url, trip.file) as retriever:
+        assert len(retriever.search(trip.problem.queries, 5)) == 20
+    place.unlink()
+    assert unhub.rollback(trip.file, to=trip.url).removed(again.record) == again.record.place
+
+
+@FAISS
+@pytest.mark.parametrize("grown", [True, False])
+def test_extend_says_that_what_was_exported_is_gone(trip, grown):
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    place.unlink()
+    if grown:
+        _grown(trip)
+    with pytest.warns(UnhubWarning, match=f"the file {place.name}, which was exported, is not there any more; export"):
+        assert unhub.refresh(trip.file, trip.url).stale
+    assert not Journal(trip.file).path.exists()
+    assert unhub.export(trip.file, trip.url).record.state == "serving"
+    assert not unhub.refresh(trip.file, trip.url).stale
+
+
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "pgvector"], indirect=True)
 def test_tables_and_indexes_beside_a_column_are_left_alone(trip):
     """The names in which an export keeps its waiting biases and its index, taken by somebody else."""
@@ -269,8 +341,12 @@ def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, form):
             store.engine.set_field(store.corrected(name, made).field, [int(trip.problem.ids[0])], np.ones(1))
     trip.url = url
     _forge(trip, name, "payload")
-    for act in (unhub.rollback, unhub.export):
-        _refused(act, trip, NO_MARK)
+    _refused(unhub.rollback, trip, NO_MARK)
+    with pytest.warns(UnhubWarning, match=f"{name} {NO_MARK}"):
+        beside = unhub.export(trip.file, url).record
+    assert (beside.layout.form, beside.place != name) == ("payload", True)
+    replace(unhub.load(trip.file), exports=(beside,)).save(trip.file)
+    unhub.rollback(trip.file, to=url)
     with closing(open_store(url)) as store:
         assert store.corrected(name, made).exists()
         assert not store.corrected(name, made).made_by_unhub()

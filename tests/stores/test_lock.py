@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from unhub.foundation import file_lock
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.serving import lock
 from unhub.serving.journal import Journal
 
 PROCESSES, SECONDS = 6, 1.0
@@ -81,8 +81,23 @@ def test_what_a_killed_process_has_left_is_taken_over(tmp_path):
 
 
 def test_a_system_without_locks_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(file_lock, "fcntl", None)
     warned = pytest.warns(UnhubWarning, match="has no file locks; see yourself that no two")
     with warned, Journal(tmp_path / "photos.unhub").alone():
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file can be moved elsewhere only here")
+def test_a_lock_file_that_cannot_be_removed_is_let_go_all_the_same(tmp_path):
+    import fcntl
+
+    there, moved = tmp_path / "photos.unhub.lock", tmp_path / "moved"
+    own = Journal(tmp_path / "photos.unhub").alone()
+    own.__enter__()
+    there.rename(moved)
+    there.mkdir()
+    with pytest.raises(OSError, match=r"photos\.unhub\.lock"):
+        own.__exit__(None, None, None)
+    with moved.open("rb+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which nobody holds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact_file import whole_file
-from unhub.api.artefact_parts import check_parts, read_ids
+from unhub.api.artefact_file import open_artefact
+from unhub.api.artefact_parts import check_header, check_values, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.sources import Reader
 from unhub.api.unchanged import refuse_others
 from unhub.core.blocks import memory_bytes
 from unhub.core.fingerprint import row_digests
+from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.version import VERSION
@@ -30,6 +32,8 @@ from unhub.stores.record import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"
+_WRONG = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+"""what a file that somebody made up can make us raise"""
 
 
 def save(correction: Correction, path: str | os.PathLike[str]) -> None:
@@ -58,12 +62,22 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
     if is_address(path):
         raise InputError("this is the address of a store; give the correction file, and the store as --to or --store.")
     file = Path(path).expanduser()
-    metadata, tensors = _read(file)
     try:
-        check_parts(metadata, tensors, {name: _checksum(tensor) for name, tensor in tensors.items()})
-        correction = _correction(metadata, tensors, memory)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
-        raise InputError(f"{file} is damaged or was not written by unhub ({_reason(error)}); fit again.") from error
+        with open_artefact(file) as opened:
+            metadata = _metadata_of(file, opened.notes)
+            try:
+                check_header(metadata, opened.tensors)
+                tensors = opened.read()
+                check_values(metadata, tensors, {name: _checksum(tensor) for name, tensor in tensors.items()})
+                correction = _correction(metadata, tensors, memory)
+            except _WRONG as error:
+                raise InputError(
+                    f"{file} is damaged or was not written by unhub ({_reason(error)}); fit again."
+                ) from error
+    except InputError:
+        raise
+    except _WRONG as error:
+        raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
     return correction if targets is None else attach(correction, targets)
 
 
@@ -117,26 +131,10 @@ def _metadata(correction: Correction) -> dict[str, Any]:
     }
 
 
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The metadata and the tensors of a file, if it is one of ours and whole."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    whole = whole_file(file)
-    try:
-        noted = json.loads(whole[8 : 8 + int.from_bytes(whole[:8], "little")]).get("__metadata__") or {}
-        if _KEY not in noted:
-            raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
-        metadata = _metadata_of(file, noted)
-        return metadata, load(whole)
-    except InputError:
-        raise
-    except (SafetensorError, ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
-        raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
-
-
-def _metadata_of(file: Path, noted: dict[str, str]) -> dict[str, Any]:
+def _metadata_of(file: Path, noted: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata, its version known and its text unchanged since it was written."""
+    if _KEY not in noted:
+        raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
     try:
         metadata = json.loads(noted[_KEY])
         version = metadata["schema_version"]
@@ -148,7 +146,15 @@ def _metadata_of(file: Path, noted: dict[str, str]) -> dict[str, Any]:
         )
     if noted.get(_SEAL) != hashlib.sha256(noted[_KEY].encode()).hexdigest():
         raise InputError(f"{file} is damaged: its metadata does not match its checksum; fit again.")
+    _refuse_too_strong(file, metadata.get("settings"))
     return dict(metadata)
+
+
+def _refuse_too_strong(file: Path, settings: Any) -> None:
+    """Release 0.1.0 took any strength."""
+    strength = settings.get("strength") if isinstance(settings, dict) else None
+    if isinstance(strength, int | float) and MOST_STRENGTH < strength < math.inf:
+        raise InputError(f"{file} has strength {strength:g}; unhub takes 0 to {MOST_STRENGTH:g} now; fit again.")
 
 
 def _reason(error: Exception) -> str:

@@ -6,15 +6,16 @@ A file may come from anybody, and its checksums are its author's own: every fiel
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from functools import partial
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
 from unhub.api.sources import Metric
 from unhub.core.bias import Status
 from unhub.core.fingerprint import SKETCHES, fingerprint
+from unhub.foundation import field_checks as checked
 from unhub.foundation.types import AnyArray
 from unhub.methods import additive, method, settings
 
@@ -43,82 +44,63 @@ DTYPES: Mapping[str, tuple[type[np.generic], ...]] = {
 """every tensor that a correction file may hold"""
 
 
-def _whole(least: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= MOST_ITEMS
-
-
-def _number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= 1e300 and math.isfinite(value)
-
-
-def _size(value: Any) -> bool:
-    """How large an error is: a number that is not negative, or None."""
-    return value is None or (_number(value) and value >= 0)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_TEXT and "\0" not in value
-
-
-def _optional_text(value: Any) -> bool:
-    return value is None or _text(value)
-
-
-def _table(value: Any) -> bool:
-    """Plain values by name."""
-    return isinstance(value, dict) and all(
-        _text(name) and (each is None or isinstance(each, bool) or _number(each) or _text(each))
-        for name, each in value.items()
-    )
-
-
-_FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    "method": _text,
-    "settings": _table,
-    "checksums": _table,
-    "status": lambda value: value in get_args(Status),
-    "iterations": _whole(0),
-    "marginal_error": _size,
-    "offset": _number,
-    "prior_mean": lambda value: _number(value) and value > 0,
-    "bank_size": _whole(1),
-    "target_bank_size": _whole(0),
-    "metric": lambda value: value in get_args(Metric),
-    "normalize": lambda value: isinstance(value, bool),
-    "gallery": _whole(1),
-    "fingerprint": _optional_text,
-    "targets_source": _optional_text,
-    "warnings": lambda value: isinstance(value, list) and len(value) <= MOST_NOTES and all(map(_text, value)),
+_LARGEST = 1e300
+"""an error, an offset or a mean is smaller than this"""
+_TEXT = partial(checked.text, longest=LONGEST_TEXT)
+_LINE = partial(checked.optional_line, longest=LONGEST_TEXT)
+_TABLE = partial(checked.table, most=MOST_NOTES, longest=LONGEST_TEXT)
+_COUNT = partial(checked.whole, most=MOST_ITEMS)
+_ERROR = partial(checked.optional_number, least=0, most=_LARGEST)
+_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
+    "method": _TEXT,
+    "settings": _TABLE,
+    "checksums": _TABLE,
+    "status": partial(checked.one_of, known=get_args(Status)),
+    "iterations": partial(_COUNT, least=0),
+    "marginal_error": _ERROR,
+    "offset": partial(checked.number, least=-_LARGEST, most=_LARGEST),
+    "prior_mean": partial(checked.number, least=1 / _LARGEST, most=_LARGEST),
+    "bank_size": partial(_COUNT, least=1),
+    "target_bank_size": partial(_COUNT, least=0),
+    "metric": partial(checked.one_of, known=get_args(Metric)),
+    "normalize": checked.switch,
+    "gallery": partial(_COUNT, least=1),
+    "fingerprint": _LINE,
+    "targets_source": _LINE,
+    "warnings": partial(checked.lines, most=MOST_NOTES, longest=LONGEST_TEXT),
+    "error_bound": _ERROR,
+    "plan": _LINE,
+    "exports": partial(checked.tables, most=MOST_NOTES),
 }
-
-_LATER: Mapping[str, Callable[[Any], bool]] = {
-    "error_bound": _size,
-    "plan": _optional_text,
-    "exports": lambda value: (
-        value is None
-        or (isinstance(value, list) and len(value) <= MOST_NOTES and all(isinstance(each, dict) for each in value))
-    ),
-}
-"""what files of earlier versions do not have"""
+"""every field of the metadata; files of earlier versions do not have the last three"""
 
 
-def check_parts(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], checksums: Mapping[str, str]) -> None:
-    """Raises ValueError, with what is wrong, unless metadata and tensors describe one usable correction."""
-    for name, holds in _FIELDS.items():
-        _agree(name in metadata and holds(metadata[name]), f"its {name} is missing or not as it should be")
-    for name, holds in _LATER.items():
-        _agree(holds(metadata.get(name)), f"its {name} is not as it should be")
-    _agree(dict(metadata["checksums"]) == dict(checksums), "a part does not match its checksum")
+class Shaped(Protocol):
+    """A tensor, or what a header says of one."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its values."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many along each axis."""
+
+
+def check_header(metadata: Mapping[str, Any], tensors: Mapping[str, Shaped]) -> None:
+    """Raises ValueError, with what is wrong, unless metadata and shapes describe one correction; no part is read."""
+    for name, check in _FIELDS.items():
+        check(metadata, name)
     chosen = additive(method(metadata["method"], metadata["settings"]))
     _agree("auto" not in settings(chosen).values(), "its temperature was never settled")
     _agree((chosen.name in ("sn", "dbsn")) == ("potentials" in tensors), "its potentials do not fit its method")
     _agree((metadata["target_bank_size"] > 0) == ("targets" in chosen.needs), "its target bank does not fit its method")
     both = {"query_bank", "target_bank"} if "targets" in chosen.needs else {"query_bank"}
     _agree({"query_bank", "target_bank"} & set(tensors) in (set(), both), "its banks do not fit its method")
-    _check_tensors(metadata, tensors)
+    _check_shapes(metadata, tensors)
 
 
-def _check_tensors(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray]) -> None:
+def _check_shapes(metadata: Mapping[str, Any], tensors: Mapping[str, Shaped]) -> None:
     n, m, v = metadata["gallery"], metadata["bank_size"], metadata["target_bank_size"]
     _agree("bias" in tensors, "it has no bias")
     dim = tensors["query_bank"].shape[-1] if "query_bank" in tensors else 0
@@ -136,9 +118,15 @@ def _check_tensors(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray])
         _agree(name in DTYPES, f"it has a part {name[:40]!r}, which no correction has")
         _agree(tensor.dtype in DTYPES[name], f"its {name} holds {tensor.dtype} values")
         _agree(tensor.shape == shapes[name] and 0 not in tensor.shape, f"its {name} has the wrong shape")
+    _agree("sketches" not in tensors or "digests" in tensors, "it has sketches without digests")
+
+
+def check_values(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], checksums: Mapping[str, str]) -> None:
+    """Raises ValueError, with what is wrong, unless the parts are those that were written and can be computed with."""
+    _agree(dict(metadata["checksums"]) == dict(checksums), "a part does not match its checksum")
+    for name, tensor in tensors.items():
         _agree(_finite(tensor), f"its {name} is not finite")
     _agree("query_weight" not in tensors or bool((tensors["query_weight"] > 0).all()), "a weight is not positive")
-    _agree("sketches" not in tensors or "digests" in tensors, "it has sketches without digests")
     known = fingerprint(tensors["digests"]) if "digests" in tensors else None
     _agree(metadata["fingerprint"] == known, "its fingerprint does not fit")
 

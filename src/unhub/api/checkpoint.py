@@ -18,7 +18,7 @@ import numpy as np
 from unhub.api.problem import Problem
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.foundation.atomic import REASONS
+from unhub.foundation.disk_refusals import DISK_REFUSALS
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.regular_files import open_regular
 from unhub.foundation.types import FloatArray
@@ -207,7 +207,7 @@ def _told(error: InputError | OSError) -> str:
     """What a file system said, as a sentence."""
     if isinstance(error, InputError):
         return str(error)
-    reason = REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    reason = DISK_REFUSALS.get(error.errno or 0) or (error.strerror or str(error)).lower()
     return f"{reason}."
 
 

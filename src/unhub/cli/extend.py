@@ -129,7 +129,7 @@ def _refresh(
         return
     console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} gone")
     if done.stale:
-        console.say("what was exported has no room for them and serves no longer: run unhub export again")
+        console.say("what was exported cannot take the changes and is behind now: run unhub export again")
     elif places := [each.place for each in done.correction.exports if each.place is not None]:
         console.say(f"what was exported has the same changes: {', '.join(dict.fromkeys(places))}")
     if not (done.new or done.changed or done.gone) and output_path is None:

@@ -6,19 +6,14 @@ import errno
 import os
 from dataclasses import dataclass
 
+from unhub.foundation.disk_refusals import DISK_REFUSALS
 from unhub.foundation.errors import UnhubError
 from unhub.foundation.printable import printable
 
 OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _REASONS = {
-    errno.ENOSPC: "the disk is full; free some space or choose another place",
-    errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
-    errno.EFBIG: "the file is larger than this process may write; choose another place",
-    errno.EIO: "the disk reports an error; choose another place",
-    errno.EROFS: "the disk is read-only; choose another place",
-    errno.EACCES: "permission denied; change its mode or its owner",
-    errno.EPERM: "permission denied; change its mode or its owner",
+    **DISK_REFUSALS,
     errno.EISDIR: "it is a folder; give the name of a file",
     errno.ENOTDIR: "a part of the path is not a folder; check the path",
     errno.EEXIST: "there is a file of that name already; choose another place",

@@ -9,15 +9,12 @@ calls, to see whether what it kept on disk is still good.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
-
-from unhub.core.kernel_cache import KernelCache
 
 _FLAGS = {"reassoc", "nnan", "nsz", "arcp", "contract"}
 """what the compiler may assume of floating point; infinities stay infinities, since a masked score is one"""
@@ -46,8 +43,14 @@ def _intrinsic(function: Any) -> Any:
 def _compiled(function: Any) -> Any:
     """The function compiled on its first call, from disk if it was compiled before."""
     compiled = njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
-    with suppress(RuntimeError):  # no folder to keep it in
+    try:
+        from unhub.core.kernel_cache import KernelCache
+
         compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+    except (
+        Exception
+    ):  # no folder to keep it in, or a numba whose own classes are others: it is compiled in each process
+        return compiled
     return compiled
 
 

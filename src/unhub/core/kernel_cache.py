@@ -29,17 +29,17 @@ class KernelCache(FunctionCache):
             self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
         )
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, *asked: Any, **named: Any) -> Any:
         """The compiled function; None if it is not there, or cannot be used."""
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(*asked, **named)
         except Exception:  # numba's own words for a file it cannot make sense of may be any
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, *made: Any, **named: Any) -> None:
         """Keeps the compiled function, if there is room for it."""
         try:
-            super().save_overload(sig, data)
+            super().save_overload(*made, **named)
         except Exception:  # a full disk, a folder that is gone: it is compiled again next time
             return
 

@@ -98,4 +98,5 @@ def _pictures(folder: Path, names: Sequence[str]) -> None:
     folder.mkdir(exist_ok=True)
     drawings = Thumbnails("test")
     for row, name in enumerate(names):
-        (folder / f"{name}.webp").write_bytes(drawings.thumbnail(row))  # also over what a kill has cut short
+        with replace_file(folder / f"{name}.webp") as temporary:
+            temporary.write_bytes(drawings.thumbnail(row))

@@ -17,6 +17,7 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.foundation.json_files import read_json
 from unhub.foundation.pairing import Pairing, ids_fingerprint, vectors_fingerprint
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 
@@ -24,6 +25,8 @@ EVERY = 1.0
 """seconds between two writings: a kill costs no more, and many small batches do not make many small files"""
 
 RUN = "run.json"
+LONGEST_RUN = 1 << 20
+"""bytes of it; a few settings"""
 STRETCH = re.compile(r"(\d{12})-(\d{12})\.npz")
 """a file of finished rows: its first item, and the one behind its last"""
 DRAFT = re.compile(r"\.(run|\d{12}-\d{12})[-.].*\.(json|npz)")
@@ -136,8 +139,8 @@ class Parts:
 
     def _check_settings(self) -> None:
         try:
-            known = json.loads((self.folder / RUN).read_text("utf-8"))
-        except (ValueError, RecursionError):
+            known = dict(read_json(self.folder / RUN, longest=LONGEST_RUN))
+        except (ValueError, TypeError):
             raise InputError(f"{self.folder / RUN} is damaged; remove {self.folder} to begin again.") from None
         for name, value in self.settings.items():
             if known.get(name) != value:

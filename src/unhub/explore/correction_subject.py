@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,6 +43,7 @@ class CorrectionSubject:
     cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
     directions: tuple[str, ...] = (FORWARD,)
     _made: dict[str, Material] = field(default_factory=dict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
     def title(self) -> str:
@@ -49,12 +51,13 @@ class CorrectionSubject:
         return Path(self.path).stem
 
     def material(self, direction: str = FORWARD) -> Material:
-        """The one direction that a correction has."""
+        """The one direction that a correction has, assembled once, whichever threads ask."""
         if direction != FORWARD:
             raise InputError(f"there is no direction {direction!r}; there is {FORWARD}.")
-        if direction not in self._made:
-            self._made[direction] = assembled(self.given())
-        return self._made[direction]
+        with self._lock:
+            if direction not in self._made:
+                self._made[direction] = assembled(self.given())
+            return self._made[direction]
 
     def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
         """The evaluation of a method where it is known what is right, otherwise a diagnosis."""

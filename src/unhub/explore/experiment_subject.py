@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ class ExperimentSubject:
     preset: Preset
     cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
     _made: dict[str, Material] = field(default_factory=dict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def __post_init__(self) -> None:
         refuse_merged(self.experiment)
@@ -53,12 +55,13 @@ class ExperimentSubject:
         return tuple(Run(self.experiment, self.preset).ways())
 
     def material(self, direction: str) -> Material:
-        """One direction of the test set with every bank that serves it."""
+        """One direction of the test set with every bank that serves it, assembled once, whichever threads ask."""
         if direction not in self.directions:
             raise InputError(f"there is no direction {direction!r}; there are {', '.join(self.directions)}.")
-        if direction not in self._made:
-            self._made[direction] = assembled(self.given(direction))
-        return self._made[direction]
+        with self._lock:
+            if direction not in self._made:
+                self._made[direction] = assembled(self.given(direction))
+            return self._made[direction]
 
     def command(self, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
         """The evaluation of a method and of none, over all of the files."""

@@ -19,6 +19,8 @@ from unhub.foundation.regular_files import read_regular
 
 FOLDERS = (".", "figures", "sweeps")
 """where sweeps are looked for below a folder of results"""
+LONGEST = 1 << 26
+"""bytes of a file of kept points; a point takes some hundred"""
 
 
 def found_sweeps(folders: Iterable[Path], experiment: Experiment, way: str) -> tuple[list[Sweep], list[str]]:
@@ -45,7 +47,7 @@ def found_sweeps(folders: Iterable[Path], experiment: Experiment, way: str) -> t
 def read_sweep(file: Path) -> tuple[dict[str, Any], list[Point]]:
     """What a file of kept points is about, and the points; a line that a kill has cut is left out."""
     try:
-        lines = read_regular(file).decode("utf-8").splitlines(keepends=True)
+        lines = read_regular(file, longest=LONGEST).decode("utf-8").splitlines(keepends=True)
         told = [json.loads(line) for line in lines if line.endswith("\n")]
         about = dict(told[0]["sweep"])
         points = [Point(**one) for each in told[1:] for one in each["points"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,13 +16,15 @@ from unhub.explore.experiment_subject import ExperimentSubject
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.file_names import on_another_machine
-from unhub.foundation.regular_files import read_regular
+from unhub.foundation.json_files import read_json
 
 EXPERIMENTS = (".toml", ".yaml", ".yml")
 SHOWN = ("captions", "target_captions", "query_ids", "target_ids", "labels", "target_labels", "media")
 """parts of an experiment's test set whose words or pictures are seen"""
 RUN = "run.json"
 """what ``unhub reproduce`` leaves in a folder: which file it ran, and how"""
+LONGEST_RUN = 1 << 24
+"""bytes of it"""
 
 
 def open_subject(
@@ -85,15 +86,15 @@ class NotedRun:
 def run_of(folder: Path) -> NotedRun:
     """What was run into a folder that ``unhub reproduce -o`` wrote."""
     file = folder / RUN
-    if not file.is_file():
+    try:
+        told = read_json(file, longest=LONGEST_RUN)
+        bank, experiment, protocol = told.get("bank"), str(told["experiment"]), str(told["protocol"])
+    except FileNotFoundError:
         raise InputError(
             f"{folder} is a folder without {RUN}, so it is not known what was run there; name the experiment file, a "
             f"correction (.unhub), or a folder that unhub reproduce -o wrote."
-        )
-    try:
-        told = json.loads(read_regular(file))
-        bank, experiment, protocol = told.get("bank"), str(told["experiment"]), str(told["protocol"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None
     if on_another_machine(experiment) or not experiment.lower().endswith(EXPERIMENTS):
         raise InputError(f"{file} names {experiment}, which is no experiment file of this machine; name it yourself.")

@@ -28,6 +28,8 @@ JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
 UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
 TOO_SLOW = ("dis_paper", "gc", "single_sinkhorn", "mutual_proximity")
 """methods that take longer than a live page allows, or that are kept for audit alone; unhub evaluate has them"""
+MOST_TRIALS = 4
+"""directions and banks whose trials are held: made anew in milliseconds, but each may hold arrays of its own"""
 Wanted = Callable[[], bool]
 """whether somebody still waits for the answer"""
 
@@ -88,7 +90,7 @@ class Stage:
     subject: Subject
     cache: ByteCache[Any] = field(default_factory=ByteCache, repr=False)
     _trials: dict[tuple[str, str], Trial] = field(default_factory=dict, repr=False)
-    """by direction and bank, of which there are a few; they share the arrays of the material"""
+    """the last few, by direction and bank; they share the arrays of the material"""
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def scene(self, setting: Setting, wanted: Wanted = always) -> Scene:
@@ -96,7 +98,7 @@ class Stage:
 
         Between a bias and a ranking ``wanted`` is asked; when nobody waits any more it ends with ``Abandoned``.
         """
-        material = self._material(setting.direction)
+        material = self.subject.material(setting.direction)
         if setting.bank not in material.banks:
             raise InputError(f"there is no bank {setting.bank!r}; there are {', '.join(material.banks)}.")
         if setting.k not in DEPTHS:
@@ -116,16 +118,14 @@ class Stage:
             learnt = None
         return Scene(setting, material, learnt, chosen, before, after, bias, warned)
 
-    def _material(self, direction: str) -> Material:
-        with self._lock:
-            return self.subject.material(direction)
-
     def _trial(self, material: Material, bank: str) -> Trial:
         """Called with the lock."""
         key = material.direction, bank
-        if key not in self._trials:
-            self._trials[key] = material.trial(bank)
-        return self._trials[key]
+        trial = self._trials.pop(key, None) or material.trial(bank)
+        self._trials[key] = trial  # the newest stands last
+        while len(self._trials) > MOST_TRIALS:
+            del self._trials[next(iter(self._trials))]
+        return trial
 
     def _estimated(
         self, material: Material, setting: Setting, wanted: Wanted

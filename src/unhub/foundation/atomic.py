@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from unhub.foundation.disk_refusals import DISK_REFUSALS
+from unhub.foundation.durable import contents_to_disk, names_to_disk
 from unhub.foundation.errors import InputError
 from unhub.foundation.permissions import NEW_FILE, NEW_FOLDER, PRIVATE_FILE, PRIVATE_FOLDER, take_permissions
-from unhub.foundation.temporary import sweep, temporary_file, temporary_folder
-
-REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file is larger than this process may write",
-    errno.EIO: "the disk reports an error",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-}
-"""why a disk does not take a file"""
+from unhub.foundation.temporary import sweep_once, temporary_file, temporary_folder
 
 
 @contextmanager
@@ -48,19 +38,18 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"cannot write {target}: it is a folder; give the name of a file.")
     if target.exists() and not target.is_file():
         raise InputError(f"cannot write {target}: it is a device or a pipe; give the name of a file.")
-    sweep(target.parent)
+    sweep_once(target.parent)
     try:
         with temporary_file(target, PRIVATE_FILE if target.exists() else NEW_FILE) as temporary:
             yield temporary
-            _to_disk(temporary, os.O_RDWR)
+            contents_to_disk(temporary)
             if target.exists():
                 take_permissions(temporary, target)
             os.replace(temporary, target)
-            if os.name == "posix":  # elsewhere a folder cannot be opened
-                _to_disk(target.parent, os.O_RDONLY)
+            names_to_disk(target.parent)
     except OSError as error:
-        if error.errno in REASONS:
-            raise InputError(f"cannot write {target}: {REASONS[error.errno]}; free or choose another place.") from error
+        if error.errno in DISK_REFUSALS:
+            raise InputError(f"cannot write {target}: {DISK_REFUSALS[error.errno]}.") from error
         raise
 
 
@@ -70,22 +59,14 @@ def complete_folder(place: Path) -> Iterator[Path]:
 
     The place may be an empty folder, whose permissions stay.
     """
-    sweep(place.parent)
+    sweep_once(place.parent)
     with temporary_folder(place, PRIVATE_FOLDER if place.exists() else NEW_FOLDER) as temporary:
         yield temporary
         for path in temporary.iterdir():
-            _to_disk(path, os.O_RDWR)
+            contents_to_disk(path)
+        names_to_disk(temporary)
         if place.is_dir():
             take_permissions(temporary, place)
             place.rmdir()  # empty when it was looked at; this refuses if it no longer is
         temporary.rename(place)
-        if os.name == "posix":
-            _to_disk(place.parent, os.O_RDONLY)
-
-
-def _to_disk(path: Path, flags: int) -> None:
-    handle = os.open(path, flags)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        names_to_disk(place.parent)

@@ -6,11 +6,19 @@ import os
 from pathlib import Path
 
 
+def contents_to_disk(file: Path) -> None:
+    """Hands what is in a file to the disk."""
+    _to_disk(file, os.O_RDWR)
+
+
 def names_to_disk(folder: Path) -> None:
-    """Hands the names of a folder's files to the disk, as ``fsync`` of a file does with what is in it."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    handle = os.open(folder, os.O_RDONLY)
+    """Hands the names of a folder's files to the disk, as ``contents_to_disk`` does with what is in them."""
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _to_disk(folder, os.O_RDONLY)
+
+
+def _to_disk(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:

@@ -16,11 +16,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unhub.foundation.atomic import replace_file
+from unhub.foundation.json_files import read_json
 from unhub.foundation.types import Sliceable
 
 READ = 1 << 20
@@ -59,12 +59,9 @@ def record_beside(vectors: Path) -> Path:
 
 def pairing_beside(vectors: Path) -> Pairing | None:
     """What the record beside a file of vectors says; None where there is none of ours."""
-    record = record_beside(vectors)
-    if not record.is_file() or record.stat().st_size > LARGEST:
-        return None
     try:
-        told: Any = json.loads(record.read_bytes())
-    except (ValueError, RecursionError):
+        told = read_json(record_beside(vectors), longest=LARGEST)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     if not isinstance(told, dict) or "unhub_encode" not in told:
         return None

@@ -42,10 +42,16 @@ def open_regular(path: str | os.PathLike[str], *, name: str | None = None) -> Bi
         raise
 
 
-def read_regular(path: str | os.PathLike[str], *, name: str | None = None) -> bytes:
-    """The bytes of a regular file."""
+def read_regular(path: str | os.PathLike[str], *, name: str | None = None, longest: int | None = None) -> bytes:
+    """The bytes of a regular file; an ``InputError`` if there are more than ``longest``, of which no more are read."""
     with open_regular(path, name=name) as file:
-        return file.read()
+        if longest is None:
+            return file.read()
+        whole = file.read(longest + 1)
+    if len(whole) > longest:
+        named = f"{name}: {Path(path)}" if name else f"{Path(path)}"
+        raise InputError(f"{named} has more than {longest:,} bytes, which no file of its kind has; remove it.")
+    return whole
 
 
 def _refuse(mode: int, path: str | os.PathLike[str], name: str | None) -> None:

@@ -18,10 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # Windows: nothing can be told of the owner, so that nothing is ever removed
-    fcntl = None  # type: ignore[assignment]
+from unhub.foundation import file_lock
 
 OURS = re.compile(r"\..*\.unhub-tmp-(?P<machine>[0-9a-f]{8})-[0-9a-f]{12}(\.\w*)?", re.DOTALL)
 """the name of a temporary: a dot, a part of the name to be, our mark, the machine, chance, the ending"""
@@ -32,6 +29,9 @@ LONGEST_STEM = 32
 FORGOTTEN = 24 * 3600.0
 """seconds after which a temporary of another machine was left behind, if nobody has touched it; some network file
 systems do not tell one machine of another's locks"""
+
+_swept: set[str] = set()
+"""folders that this process has swept"""
 
 
 @contextmanager
@@ -55,13 +55,21 @@ def temporary_folder(target: Path, mode: int) -> Iterator[Path]:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def sweep_once(folder: Path) -> None:
+    """Sweeps a folder the first time that this process writes to it: listing a large one takes longer than a write."""
+    if str(folder) not in _swept:
+        _swept.add(str(folder))
+        sweep(folder)
+
+
 def sweep(folder: Path) -> None:
     """Removes what killed runs of ours left in a folder; what a living process holds stays, and all that is not ours.
 
     A temporary of this machine is removed if nobody holds its lock, one of another machine (or from before the last
-    start of this one) if it was not touched for a day either.
+    start of this one) if it was not touched for a day either. On Windows nothing can be told of the owner, so that
+    nothing is ever removed.
     """
-    if fcntl is None:
+    if not file_lock.files_and_folders():
         return
     with suppress(OSError), os.scandir(folder) as entries:
         left = [Path(entry.path) for entry in entries if OURS.fullmatch(entry.name)]
@@ -80,7 +88,7 @@ def _remove_if_left(path: Path) -> None:
         return
     lock = _open(path)
     try:
-        if not (_locked(lock) and _same(lock, path)):
+        if not (_locked(lock) and file_lock.has_the_name(lock, path)):
             return
         if stat.S_ISDIR(before.st_mode):
             shutil.rmtree(path, ignore_errors=True)
@@ -100,7 +108,7 @@ def _held(parent: Path, stem: str, ending: str, mode: int, *, folder: bool = Fal
             path.mkdir(mode)
         else:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        if fcntl is None:
+        if not file_lock.files_and_folders():
             yield path
             return
         lock = _own(path)
@@ -117,8 +125,8 @@ def _own(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     with suppress(OSError):  # a file system without locks has no sweep either
-        fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a sweep that is looking at it
-    if _same(lock, path):
+        file_lock.lock(lock, wait=True)  # for a sweep that is looking at it
+    if file_lock.has_the_name(lock, path):
         return lock
     os.close(lock)
     return None
@@ -136,17 +144,8 @@ def _open(path: Path) -> int:
 def _locked(file: int) -> bool:
     """Whether nobody held the lock, and we do now; not where the file system has none."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file_lock.lock(file)
     except OSError:
-        return False
-    return True
-
-
-def _same(file: int, path: Path) -> bool:
-    """Whether the open file is still the one of that name."""
-    try:
-        return os.path.samestat(os.fstat(file), path.lstat())
-    except FileNotFoundError:
         return False
 
 

@@ -17,10 +17,11 @@ from unhub.foundation.types import AnyArray
 ALIGNMENT = 8
 """bytes of which the header is a multiple, so that the tensors behind it can be mapped"""
 
-_KINDS = {
+KINDS = {
     "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
     "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
+"""what the format calls each type of number"""
 
 
 def write_safetensors(path: Path, tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> None:
@@ -31,7 +32,7 @@ def write_safetensors(path: Path, tensors: Mapping[str, AnyArray], metadata: Map
     for name in ordered:
         tensor = tensors[name]
         start, end = end, end + tensor.nbytes
-        header[name] = {"dtype": _KINDS[tensor.dtype.name], "shape": tensor.shape, "data_offsets": (start, end)}
+        header[name] = {"dtype": KINDS[tensor.dtype.name], "shape": tensor.shape, "data_offsets": (start, end)}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     with path.open("wb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,18 +14,20 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.progress import Progress
 from unhub.core.parameters import count, positive
-from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.errors import InputError, StoreError, UnhubWarning
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
 from unhub.serving.journal import Journal, beginning
 from unhub.serving.places import (
     alias_before,
+    another_tag,
     bias_name,
     not_unit,
     own_place,
     point_back,
     refuse_other_kind,
     serving_export,
+    unmarked_export,
 )
 from unhub.serving.probes import ExactTop, K, Tested, choose_probes
 from unhub.serving.rerank import reranked
@@ -78,7 +81,7 @@ def plan_export(
     """What ``export`` would do there; nothing is written, and items are counted but not compared."""
     known = correction if isinstance(correction, Correction) else load(correction)
     with closing(open_store(to)) as collection:
-        plan = _plan(known, collection, form, pad_to, scale, alias)[0]
+        plan, _, left = _plan(known, collection, form, pad_to, scale, alias)
     if plan.items == len(known.bias):
         said = "items are compared with the correction when it is exported, not now"
     else:
@@ -87,7 +90,7 @@ def plan_export(
             f"the collection has {plan.items:,} items and the correction {len(known.bias):,}, which an export refuses; "
             f"bring it up to date first, with unhub extend --store{more}"
         )
-    return replace(plan, notes=(*plan.notes, said))
+    return replace(plan, notes=(*plan.notes, *left, said))
 
 
 def export(
@@ -119,7 +122,7 @@ def export(
     if wanted is not None and not 1 / LARGEST_EFFORT <= wanted <= LARGEST_EFFORT:
         raise InputError(f"effort is {wanted:g}; give a number up to {LARGEST_EFFORT:g}, such as 2.")
     with beginning(correction) as (known, journal), closing(open_store(to)) as collection:
-        plan, before = _plan(known, collection, form, pad_to, scale, alias)
+        plan, before, left = _plan(known, collection, form, pad_to, scale, alias)
         record = before or _record(known, journal, collection, plan)
         biases = Biases(known)
         exact = _checked(known, biases, collection, plan, allow_missing, batch, progress)
@@ -138,6 +141,8 @@ def export(
         if journal is not None and isinstance(correction, str | os.PathLike):
             noted.save(correction)
             journal.forget(record)
+        for sentence in left:
+            warnings.warn(sentence, UnhubWarning, stacklevel=2)
         return Exported(plan, record, written, found, tested, noted)
 
 
@@ -185,8 +190,11 @@ def _plan(
     pad_to: int | None,
     scale: float | None,
     alias: str | None,
-) -> tuple[Plan, Export | None]:
-    """The plan, and the note of an export that serves already and that nothing asks to be another."""
+) -> tuple[Plan, Export | None, tuple[str, ...]]:
+    """The plan, the note of an export that serves already and that nothing asks to be another, and what is left alone.
+
+    Something without unhub's mark at the place is left alone, with a sentence about it, and the plan is for another.
+    """
     origin = collection.describe()
     refuse_other_kind(known, origin)
     named = _free_alias(collection, alias)
@@ -205,9 +213,26 @@ def _plan(
     )
     before = serving_export(known, origin.url)
     if before is None or (form, pad_to, scale, alias) != (None, None, None, None):
-        return plan, None
+        return _beside_unmarked(collection, plan, None)
     before = replace(before, alias=_noted_alias(collection, before))
-    return replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias), before
+    plan = replace(plan, layout=before.layout, place=before.place, tag=before.tag, alias=before.alias)
+    return _beside_unmarked(collection, plan, before)
+
+
+def _beside_unmarked(
+    collection: Collection, plan: Plan, before: Export | None
+) -> tuple[Plan, Export | None, tuple[str, ...]]:
+    """The plan for a place that is free or ours, and a sentence about each that is neither."""
+    left: list[str] = []
+    while plan.place is not None:
+        sentence = unmarked_export(collection, Export(plan.origin.url, plan.place, plan.layout, plan.tag, bias=""))
+        if sentence is None:
+            break
+        left.append(sentence)
+        tag = another_tag(plan.tag)
+        made = replace(plan.layout, effort=1.0)  # which is found anew
+        plan, before = replace(plan, tag=tag, place=collection.derived(tag), layout=made), None
+    return plan, before, tuple(left)
 
 
 def _noted_alias(collection: Collection, before: Export) -> str | None:

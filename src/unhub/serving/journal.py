@@ -12,6 +12,7 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.foundation.json_files import read_json
 from unhub.serving.lock import locked
 from unhub.stores import Export, is_address
 
@@ -34,14 +35,12 @@ class Journal:
 
     def read(self) -> list[Export]:
         """The exports that were begun and not finished."""
-        if not self.path.exists():
-            return []
         try:
-            if not self.path.is_file() or self.path.stat().st_size > LONGEST:
-                raise ValueError("no journal is so large")
-            noted = json.loads(self.path.read_text(encoding="utf-8"))
+            noted = read_json(self.path, longest=LONGEST)
             return [Export.from_plain(each) for each in noted["exports"]]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except FileNotFoundError:
+            return []
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self.path} is damaged; remove it, and with it what it names in the store (unhub_ in its name)."
             ) from error

@@ -13,20 +13,9 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from unhub.foundation import file_lock
 from unhub.foundation.errors import InputError, UnhubWarning
-
-fcntl: Any
-msvcrt: Any
-try:
-    import fcntl
-except ImportError:
-    fcntl = None
-try:
-    import msvcrt
-except ImportError:
-    msvcrt = None
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -38,9 +27,11 @@ def locked(path: Path, busy: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if msvcrt is None:
-            path.unlink(missing_ok=True)  # while we have the lock
-            os.close(handle)
+        if file_lock.msvcrt is None:
+            try:
+                path.unlink(missing_ok=True)  # while we have the lock
+            finally:
+                os.close(handle)
         else:
             os.close(handle)  # which gives the lock up
             with suppress(OSError):  # somebody else has it open by now
@@ -58,7 +49,7 @@ def _taken(path: Path, busy: str) -> int:
             raise
         try:
             _lock(handle, path, busy)
-            if _is_there(handle, path):
+            if file_lock.has_the_name(handle, path):
                 return handle
         except BaseException:
             os.close(handle)
@@ -71,11 +62,7 @@ def _lock(handle: int, path: Path, busy: str) -> None:
     if not stat.S_ISREG(told.st_mode) or told.st_size:
         raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
     try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        elif msvcrt is not None:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
+        if not file_lock.lock(handle):
             warnings.warn(
                 "this system has no file locks; see yourself that no two exports of one correction run at once.",
                 UnhubWarning,
@@ -88,10 +75,3 @@ def _lock(handle: int, path: Path, busy: str) -> None:
         raise InputError(
             f"{path} cannot be locked ({why.lower()}); move the correction to a disk with locks."
         ) from error
-
-
-def _is_there(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False

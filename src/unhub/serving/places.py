@@ -7,7 +7,10 @@ to or removed it must carry the mark that an export leaves in the store.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
 
 from unhub.api.correction import Correction
 from unhub.core.fingerprint import fingerprint
@@ -47,14 +50,64 @@ def exported_place(collection: Collection, export: Export) -> Corrected:
 def own_place(collection: Collection, export: Export) -> Corrected:
     """The place of an export, to be written or removed; refused if something is there that unhub has not marked."""
     place = exported_place(collection, export)
-    if place.exists() and not place.made_by_unhub():
+    if _unmarked(place):
         place.close()
-        what = _WORDS.get(export.layout.form) or _KINDS.get(collection.kind, "collection")
+        what = _noun(collection, export)
         raise InputError(
-            f"{collection.url}: the {what} {export.place} does not carry unhub's mark, so it is left alone (an export "
-            f"of release 0.1.0 has none); if it is yours to remove, remove this {what} yourself and run the same again."
+            f"{_no_mark(collection, export)}, so it is left alone; if it is yours to remove, remove this {what} "
+            f"yourself and run the same again."
         )
     return place
+
+
+def why_not_followed(collection: Collection, export: Export) -> str | None:
+    """Why what was exported cannot be brought up to date, and what to do, as a sentence; None if it can be."""
+    again = f"export again (unhub export FILE --to {collection.url})"
+    with closing(exported_place(collection, without_effort(export))) as place:
+        if not place.exists():
+            what = _noun(collection, export)
+            return f"{collection.url}: the {what} {export.place}, which was exported, is not there any more; {again}."
+        if _unmarked(place):
+            removed = f"then remove the old one by hand: {export.place}"
+            return f"{_no_mark(collection, export)}, so it stays as it is and is behind now; {again} and {removed}"
+    return None
+
+
+def unmarked_export(collection: Collection, export: Export) -> str | None:
+    """A sentence if there is something at the place of an export that unhub has not marked; None otherwise."""
+    with closing(exported_place(collection, without_effort(export))) as place:
+        if not _unmarked(place):
+            return None
+    return (
+        f"{_no_mark(collection, export)}, so it stays as it is and another one is written beside it; once that is in "
+        f"use, remove the old one by hand: {export.place}"
+    )
+
+
+def another_tag(tag: str) -> str:
+    """The tag to try where the place of this one is taken; always the same, so that a run can go on where it was."""
+    return hashlib.sha256(tag.encode()).hexdigest()[: len(tag)]
+
+
+def without_effort(export: Export) -> Export:
+    """The export as if no search were told to look at more, which needs the index."""
+    return replace(export, layout=replace(export.layout, effort=1.0))
+
+
+def _unmarked(place: Corrected) -> bool:
+    return place.exists() and not place.made_by_unhub()
+
+
+def _noun(collection: Collection, export: Export) -> str:
+    return _WORDS.get(export.layout.form) or _KINDS.get(collection.kind, "collection")
+
+
+def _no_mark(collection: Collection, export: Export) -> str:
+    """The beginning of a sentence."""
+    what = _noun(collection, export)
+    return (
+        f"{collection.url}: the {what} {export.place} does not carry unhub's mark (an export of release 0.1.0 has none)"
+    )
 
 
 def point_back(collection: Collection, alias: str, before: str | None) -> None:

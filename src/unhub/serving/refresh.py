@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +15,12 @@ from unhub.api.correction import Correction
 from unhub.api.galleries import unnamed_store
 from unhub.api.progress import Progress
 from unhub.core.fingerprint import row_digests, row_sketches
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.serving.biases import Biases
 from unhub.serving.comparison import Comparison
 from unhub.serving.journal import beginning
-from unhub.serving.places import bias_name, own_place, serving_export
+from unhub.serving.places import bias_name, own_place, serving_export, why_not_followed
 from unhub.stores import Block, Collection, Export, open_store
 
 
@@ -32,7 +33,7 @@ class Refreshed:
     changed: tuple[str, ...]
     gone: tuple[str, ...]
     stale: bool = False
-    """whether what was exported had no room for it and serves no longer: export again"""
+    """whether what was exported had no room for it, is gone or lacks unhub's mark, and is behind now: export again"""
 
     def plain(self) -> dict[str, Any]:
         """The counts, as JSON can hold them."""
@@ -51,24 +52,30 @@ def refresh(
     store: the address of the collection. The one that a correction notes is not connected to: its file may be somebody
     else's. No refit: what was there keeps its bias. What was exported beside the collection gets the same changes,
     before the correction is given back (and, if a path was given, saved there or to ``out``); a run that was cut short
-    can simply be run again.
+    can simply be run again. Where that is gone, or lacks unhub's mark, the correction alone is brought up to date, and
+    a warning says how to export again.
     """
     elsewhere = out is not None and (isinstance(correction, Correction) or Path(out) != Path(correction))
     with beginning(correction) as (known, journal), closing(_store_of(known, store)) as collection:
         record = None if elsewhere else serving_export(known, collection.url)
         found = _compared(known, collection, record, progress)
+        if record is not None and record.place is not None:
+            behind = why_not_followed(collection, record)
+            if behind is not None:
+                warnings.warn(behind, UnhubWarning, stacklevel=2)
+                found = replace(found, room=False)
         cut_short = journal is not None and any(each.place == found.place for each in journal.read())
-        if journal is not None and record is not None and found.place is not None:
+        if journal is not None and record is not None and found.place is not None and found.room:
             journal.note(record)
         current = found.correction
         if record is not None and record.place is not None and found.room:
             _follow(collection, record, found, everything=cut_short, progress=progress)
-        if not found.same:
+        if not found.same or not found.room:
             current = _noted(replace(current, source=collection.url, targets=None), record, found.room)
         if elsewhere:
             current = replace(current, exports=())
         target = out or (None if isinstance(correction, Correction) else correction)
-        if target is not None and (elsewhere or not found.same):
+        if target is not None and (elsewhere or not found.same or not found.room):
             current.save(target)
         if journal is not None and record is not None:
             journal.forget(record)

@@ -10,7 +10,7 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.serving.journal import beginning
-from unhub.serving.places import alias_before, own_place, point_back
+from unhub.serving.places import alias_before, own_place, point_back, without_effort
 from unhub.stores import Collection, Export, open_store, parse
 
 _LISTED = 5
@@ -103,7 +103,7 @@ def _take_back(collection: Collection, exports: list[Export], every: list[Export
     """
     with ExitStack() as opened:
         places = {
-            each.place: opened.enter_context(closing(own_place(collection, _still(each))))
+            each.place: opened.enter_context(closing(own_place(collection, without_effort(each))))
             for each in exports
             if each.place is not None
         }
@@ -116,8 +116,3 @@ def _take_back(collection: Collection, exports: list[Export], every: list[Export
         for place in places.values():
             place.drop()  # also what is not yet a place, such as a spool
     return RolledBack(tuple(exports), absent, aliases)
-
-
-def _still(export: Export) -> Export:
-    """The export as if no search were told to look at more, which needs the index."""
-    return replace(export, layout=replace(export.layout, effort=1.0))

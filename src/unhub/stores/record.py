@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from unhub.stores import fields as checked
+from unhub.foundation import field_checks as checked
 from unhub.stores.layout import MOST_EFFORT, Layout
 
 State = Literal["writing", "serving", "stale", "refused"]
@@ -48,7 +48,7 @@ class Export:
         """The record that ``plain`` wrote. A file may come from anybody: ValueError unless every field is in range."""
         if not isinstance(fields, Mapping):
             raise ValueError("its note of an export is no table")
-        tested = checked.flat(fields, "tested", most=64, longest=LONGEST_NAME)
+        tested = checked.table(fields, "tested", most=64, longest=LONGEST_NAME, otherwise={})
         checked.number(tested, "effort", least=1 / MOST_EFFORT, most=MOST_EFFORT, otherwise=1.0)
         return cls(
             origin=checked.text(fields, "origin", longest=LONGEST_ADDRESS),

@@ -16,10 +16,13 @@ import numpy as np
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
+from unhub.foundation.json_files import read_json
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
 
 SPEC, MADE_BY = "spec.json", "made_by"
+LONGEST_SPEC = 1 << 20
+"""bytes; ours have some hundred"""
 
 
 class Spool:
@@ -97,7 +100,12 @@ class Spool:
             self.folder.rmdir()
 
     def _read(self) -> dict[str, Any]:
-        read: dict[str, Any] = json.loads((self.folder / SPEC).read_text())
+        try:
+            read = read_json(self.folder / SPEC, longest=LONGEST_SPEC)
+        except ValueError:
+            read = None
+        if not isinstance(read, dict):
+            raise InputError(f"{self.folder / SPEC} is damaged; remove the folder {self.folder} and export again.")
         return read
 
     def _count(self, width: int) -> int:
