@@ -33,17 +33,19 @@ def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
 
 def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> Listing:
     found: Listing = []
-    seen = [0]
+    seen, here = [0], h5py.h5o.get_info(file.id).fileno
 
     def visit(key: str | bytes, item: Any) -> None:
         seen[0] += 1
         if seen[0] > _MOST_OBJECTS:
             raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
+        if h5py.h5o.get_info(item.id).fileno != here:
+            raise ValueError("a link in it leads to another file")
         if isinstance(item, h5py.Dataset):
             name = key if isinstance(key, str) else key.decode(errors="surrogateescape")  # bytes: a damaged name
             found.append({"key": name, **_facts(h5py, item, ratio, limit)})
 
-    file.visititems(visit)  # hard links only, each object once
+    file.visititems(visit)  # hard links only, each object once; but a name with a slash in it can lead elsewhere
     return found
 
 
@@ -59,7 +61,7 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
         "compressed": any(code in _COMPRESSORS for code, _ in filters),
         "text": is_text,
         "class": kind.decode(errors="replace") if isinstance(kind, bytes) else None if kind is None else str(kind),
-        "problem": _problem(h5py, dataset, filters),
+        "problem": _problem(h5py, dataset, filters, is_text),
     }
     if facts["problem"] is None and chunks and not is_text:
         _try_chunks(dataset, [code for code, _ in filters], ratio, limit)
@@ -72,8 +74,10 @@ def _filters(dataset: Any) -> list[tuple[int, str]]:
     return [(int(each[0]), each[3].decode(errors="replace")) for each in described]
 
 
-def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]]) -> str | None:
+def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]], is_text: bool) -> str | None:
     plan = dataset.id.get_create_plist()
+    if dataset.dtype.hasobject and not is_text:  # kept in the heap, as text is
+        return "holds lists or references and neither numbers nor text"
     if plan.get_layout() == h5py.h5d.VIRTUAL:
         return "is put together from other files (a virtual dataset)"
     if plan.get_external_count():
