@@ -7,6 +7,7 @@ in, where the HDF5 library can loop for ever. So this file must not import anyth
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 _DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF = 1, 2, 3, 4, 5, 6, 32000
@@ -32,21 +33,35 @@ def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
 
 
 def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> Listing:
-    found: Listing = []
-    seen, here = [0], h5py.h5o.get_info(file.id).fileno
+    return [
+        {"key": path.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
+        for path, item in _objects(h5py, file.id)
+        if isinstance(item, h5py.h5d.DatasetID)
+    ]
 
-    def visit(key: str | bytes, item: Any) -> None:
-        seen[0] += 1
-        if seen[0] > _MOST_OBJECTS:
-            raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
-        if h5py.h5o.get_info(item.id).fileno != here:
+
+def _objects(h5py: Any, root: Any) -> Iterator[tuple[bytes, Any]]:
+    """The objects of a file by their path, each once; only hard links are followed, and so no other file is opened."""
+    here, seen = h5py.h5o.get_info(root).fileno, {h5py.h5o.get_info(root).addr}
+    waiting = [(b"", root, name) for name in reversed(list(root))]
+    while waiting:
+        path, group, name = waiting.pop()
+        if b"/" in name or name in (b"", b"."):  # HDF5 would take it for a path
+            raise ValueError(f"a link in it has the name {name[:40]!r}, which can lead elsewhere")
+        if group.links.get_info(name).type != h5py.h5l.TYPE_HARD:
+            continue
+        item = h5py.h5o.open(group, name)
+        info = h5py.h5o.get_info(item)
+        if info.fileno != here:
             raise ValueError("a link in it leads to another file")
-        if isinstance(item, h5py.Dataset):
-            name = key if isinstance(key, str) else key.decode(errors="surrogateescape")  # bytes: a damaged name
-            found.append({"key": name, **_facts(h5py, item, ratio, limit)})
-
-    file.visititems(visit)  # hard links only, each object once; but a name with a slash in it can lead elsewhere
-    return found
+        if info.addr in seen:
+            continue
+        seen.add(info.addr)
+        if len(seen) > _MOST_OBJECTS:
+            raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
+        yield path + name, item
+        if isinstance(item, h5py.h5g.GroupID):
+            waiting += [(path + name + b"/", item, each) for each in reversed(list(item))]
 
 
 def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
