@@ -165,6 +165,64 @@ def _faiss_codes(path: Path) -> None:
     path.write_bytes(data)
 
 
+def _mat_with_another_mark(path: Path) -> None:
+    """A matrix whose data are of no known type, under a mark that SciPy takes for big numbers first."""
+
+    def element(kind: int, data: bytes) -> bytes:
+        return struct.pack(">II", kind, len(data)) + data + bytes(-len(data) % 8)
+
+    inner = element(6, struct.pack(">II", 6, 0)) + element(5, struct.pack(">ii", 1000, 2)) + element(1, b"X")
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00ZZ"
+    path.write_bytes(head + element(14, inner + struct.pack(">II", 77, 8) + bytes(8)))
+
+
+def _hdf5_lists(path: Path) -> None:
+    """Ids that are lists, in a heap in which HDF5 loops for ever: its second entry is said to be of no length."""
+    import h5py
+    import numpy as np
+
+    with h5py.File(path, "w") as file:
+        file["vectors"] = np.ones((20, 8), "f4")
+        file.create_dataset("ids", (20,), dtype=h5py.vlen_dtype("i4"))[0] = [1, 2]
+    data = bytearray(path.read_bytes())
+    place = data.index(b"GCOL") + 16 + 24 + 8
+    data[place : place + 8] = bytes(8)
+    path.write_bytes(data)
+
+
+def _hdf5_elsewhere_by_name(path: Path) -> None:
+    """A hard link whose name leads through an external link, to a file whose opening never ends."""
+    import h5py
+    import numpy as np
+
+    if not path.with_name("other.h5").exists():
+        os.mkfifo(path.with_name("other.h5"))
+    with h5py.File(path, "w", libver="earliest") as file:
+        file["eXd"] = np.zeros((3, 16), "f4")
+        file["e"] = h5py.ExternalLink("other.h5", "/")
+    path.write_bytes(path.read_bytes().replace(b"eXd", b"e/d"))
+
+
+def _torch_with_an_archive_behind(path: Path) -> None:
+    """A file of the old format that asks for 3 GB; its end is that of an empty zip archive."""
+    before = [0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}]
+    value = b"\x80\x02cbuiltins\nbytearray\n\x8a\x05" + (3 * 10**9).to_bytes(5, "little") + b"\x85R."
+    path.write_bytes(b"".join(pickle.dumps(each, 2) for each in before) + value + pickle.dumps([], 2))
+    with zipfile.ZipFile(path, "a"):
+        pass
+
+
+def _zarr_filter(path: Path) -> None:
+    """A filter that makes a text of 2 MB of each of 640 numbers."""
+    _zarr(path)
+    plain = json.loads((path / ".zarray").read_text()) | {"shape": [40, 16], "chunks": [40, 16]}
+    plain["filters"] = [{"id": "astype", "encode_dtype": "<u1", "decode_dtype": "<U499999"}]
+    (path / ".zarray").write_text(json.dumps(plain))
+    (path / "0.0").write_bytes(bytes(40 * 16))
+
+
+MAT_4_LOOP = struct.pack("<iiiii", 50, -22, 1, 0, 2) + b"X\0" + bytes(8)
+"""a matrix of minus 22 bytes: the next one begins where it began"""
 DOUBLING = b"\x80\x04)" + b"2\x86" * 40 + b"."
 """a pair of a pair of a pair: a few bytes that name 2^40 values"""
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{at}: &a{at} [*a{at - 1}, *a{at - 1}]\n" for at in range(1, 40))
@@ -197,6 +255,12 @@ PROMISES: tuple[tuple[str, str, Callable[[Path], None]], ...] = (
     ("toml nested 10^5 deep", "x.toml", lambda path: _bytes(path, b"x = " + b"[" * 10**5)),
     ("correction of 2^63 bytes of header", "x.unhub", lambda path: _bytes(path, (2**63).to_bytes(8, "little") + b"{")),
     ("safetensors nested 10^5 deep", "x.safetensors", lambda path: _deep_header(path)),
+    ("mat with another mark", "x.mat", _mat_with_another_mark),
+    ("mat 4 of minus 22 bytes", "x.mat", lambda path: _bytes(path, MAT_4_LOOP)),
+    ("hdf5 with ids that are lists", "x.h5", _hdf5_lists),
+    ("hdf5 with a name that leads elsewhere", "x.h5", _hdf5_elsewhere_by_name),
+    ("torch with an archive behind it", "x.pt", _torch_with_an_archive_behind),
+    ("zarr with a filter of text", "x.zarr", _zarr_filter),
 )
 
 

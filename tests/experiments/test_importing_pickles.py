@@ -282,3 +282,12 @@ def test_what_is_named_very_often_is_not_copied(tmp_path):
 def test_numbers_of_numpy_are_keys_and_values(tmp_path):
     path = dumped(tmp_path / "test.pkl", {np.int64(3): SCORES, np.str_("scale"): np.float32(100)})
     np.testing.assert_array_equal(opened(path), SCORES)
+
+
+def test_a_tensor_that_shows_one_number_very_often(tmp_path):
+    torch = pytest.importorskip("torch")
+    path = dumped(tmp_path / "test.pkl", torch.ones(1).expand(100_000, 100_000))
+    assert path.stat().st_size < 1000
+    with pytest.raises(InputError, match="it asks for more copies of its values than a file of its size should"):
+        opened(path)
+    np.testing.assert_array_equal(opened(dumped(path, torch.ones(1).expand(4, 3))), np.ones((4, 3)))

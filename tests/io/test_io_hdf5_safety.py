@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from unhub.foundation import probing
+from unhub.foundation.errors import InputError
 from unhub.io import hdf5, limits, open_rows
+from unhub.io.address import find
 
 h5py = pytest.importorskip("h5py")
 
@@ -188,3 +190,47 @@ def test_cycles_end(tmp_path):
         file["a/v"] = np.eye(3)
         file["a/b"] = file["a"]
     np.testing.assert_array_equal(open_rows(tmp_path / "x.h5", name="targets")[:], np.eye(3))
+
+
+def test_a_name_with_a_slash_does_not_lead_into_another_file(tmp_path, sentence):
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["d"] = np.eye(4)
+    with h5py.File(tmp_path / "x.h5", "w", libver="earliest") as file:
+        file["eXd"] = np.zeros((3, 4))
+        file["e"] = h5py.ExternalLink("other.h5", "/")
+    data = (tmp_path / "x.h5").read_bytes()
+    (tmp_path / "x.h5").write_bytes(data.replace(b"eXd", b"e/d"))
+    told = sentence(open_rows, tmp_path / "x.h5", name="targets")
+    assert "(reason: a link in it has the name b'e/d', which can lead elsewhere)" in told
+
+
+def test_two_links_of_one_name_do_not_lead_into_another_file(tmp_path, sentence):
+    """A group and an external link: HDF5 lists the group, and looks the link up."""
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["d"] = np.eye(4)
+    with h5py.File(tmp_path / "x.h5", "w", libver="earliest") as file:
+        file["eX/d"] = np.zeros((3, 4))
+        file["eY"] = h5py.ExternalLink("other.h5", "/")
+    data = (tmp_path / "x.h5").read_bytes()
+    for one, other in ((b"eX", b"eY"), (b"eY", b"eX")):
+        (tmp_path / "x.h5").write_bytes(data.replace(one, other))
+        try:
+            assert open_rows(tmp_path / "x.h5", name="targets").shape == (3, 4)
+        except InputError as told:
+            assert "a link in it leads to another file" in str(told)
+
+
+@pytest.mark.parametrize("kind", [h5py.vlen_dtype("i4"), h5py.ref_dtype, np.dtype([("a", h5py.vlen_dtype("f4"))])])
+def test_lists_and_references_are_not_read(tmp_path, sentence, kind):
+    """They are in the heap in which HDF5 can loop for ever, and would be read where Ctrl-C does not help."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["vectors"] = np.eye(3)
+        file.create_dataset("ids", (3,), dtype=kind)
+    advice = "and that is never read; write it again as a plain dataset, without compression or with gzip."
+    if kind.names is None:
+        assert sentence(open_rows, tmp_path / "x.h5", name="targets") == (
+            f"targets: x.h5 has a dataset 'ids' that holds lists or references and neither numbers nor text, {advice}"
+        )
+    else:  # records are never ids
+        assert open_rows(tmp_path / "x.h5", name="targets").ids is None
+    assert hdf5.datasets(find(tmp_path / "x.h5", name="targets"))["ids"].facts["problem"] is not None

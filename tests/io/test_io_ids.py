@@ -141,3 +141,22 @@ def test_unusable_id_files(sentence, tmp_path):
 def test_the_folder_of_ids(sentence, tmp_path):
     (tmp_path / "x.txt").mkdir()
     assert sentence(read_ids, tmp_path / "x.txt") == "ids: x.txt is a folder, not a file; give a file inside it."
+
+
+def test_half_of_a_character(sentence, tmp_path):
+    """JSON and Python can hold one, but nothing that writes UTF-8."""
+    (tmp_path / "x.json").write_text('["a", "\\ud800x"]')
+    told = (
+        "has '\\ud800x' as id of row 1 (rows count from 0), and a part of it is half of a character (a lone surrogate); "
+        "write the ids again as UTF-8 text."
+    )
+    assert sentence(read_ids, tmp_path / "x.json") == f"ids: x.json {told}"
+    np.save(tmp_path / "x.npy", np.array(["a", "\ud800x"]))
+    assert sentence(read_ids, tmp_path / "x.npy").endswith(told)
+    for values in (["a", "\ud800x"], np.array(["a", "\ud800x"]), np.array(["a", "\ud800x"], dtype=object)):
+        assert sentence(read_ids, values) == f"ids {told}"
+    for name in ("x.txt", "x.csv"):
+        (tmp_path / name).write_bytes("a\n\ud800x\n".encode(errors="surrogatepass"))
+        assert sentence(read_ids, tmp_path / name) == f"ids: {name} is not UTF-8 text (byte 2); save it as UTF-8."
+    (tmp_path / "x.json").write_text('["\\ud83d\\ude00", "b"]')
+    assert read_ids(tmp_path / "x.json") == ("\U0001f600", "b")

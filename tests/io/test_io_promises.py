@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import struct
+import tarfile
 import zipfile
 import zlib
 
@@ -230,3 +231,30 @@ def test_a_member_that_says_it_unpacks_to_more_than_it_can(refused, tmp_path):
     whole[at : at + 4] = (3_900_000_000).to_bytes(4, "little")
     (tmp_path / "x.npz").write_bytes(whole)
     assert "a.npy says that it unpacks to more than its bytes can become" in refused("x.npz")
+
+
+LENGTH_ALONE = b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\x00\x00\x00\x00\x02\x85R."
+
+
+def old_torch(value: bytes) -> bytes:
+    """A file of torch's old format: four pickles around the value."""
+    before = [0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}]
+    return b"".join(pickle.dumps(each, 2) for each in before) + value + pickle.dumps([], 2)
+
+
+def test_an_old_torch_file_that_ends_like_an_archive(refused, tmp_path):
+    """Torch looks at the first bytes of a file, and so is the file looked at."""
+    pytest.importorskip("torch")
+    (tmp_path / "x.pt").write_bytes(old_torch(LENGTH_ALONE))
+    with zipfile.ZipFile(tmp_path / "x.pt", "a"):
+        pass
+    assert zipfile.is_zipfile(tmp_path / "x.pt")
+    assert "reason: it asks for a bytearray of a length alone" in refused("x.pt")
+
+
+def test_an_old_torch_file_that_begins_like_a_tar(refused, tmp_path):
+    """Its first member is called like five pickles; torch tries tar before it reads any."""
+    pytest.importorskip("torch")
+    with tarfile.open(tmp_path / "x.pt", "w", encoding="latin-1", format=tarfile.USTAR_FORMAT) as archive:
+        archive.addfile(tarfile.TarInfo("K\x01." * 5))
+    assert "reason: it is a tar archive, which torch has not written since 2017" in refused("x.pt")

@@ -195,3 +195,27 @@ def test_metadata_that_say_a_thing_twice(tmp_path, sentence):
     text = (path / ".zarray").read_text()
     (path / ".zarray").write_text(text[:-1] + ', "filters": [{"id": "pickle"}]}')
     assert "a description names something twice" in sentence(open_rows, path, name="targets")
+
+
+WIDE = {
+    "astype": {"encode_dtype": "<u1", "decode_dtype": "<U1999999"},
+    "delta": {"dtype": "<f4", "astype": "<S1999999"},
+    "fixedscaleoffset": {"offset": 0, "scale": 1, "dtype": "<m8[ns]", "astype": "<u1"},
+}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("codec", WIDE)
+def test_a_filter_that_makes_text_of_numbers(tmp_path, sentence, codec, version):
+    """Each number would become a text of eight megabytes."""
+    if version == 2:
+        path = version_2(tmp_path / "x.zarr", filters=[{"id": codec, **WIDE[codec]}])
+    else:
+        path = version_3(tmp_path / "x.zarr", [{"name": f"numcodecs.{codec}", "configuration": WIDE[codec]}, BYTES])
+    assert f"{codec}' does not turn numbers into numbers)" in sentence(open_rows, path, name="targets")
+
+
+def test_honest_filters_are_read(tmp_path):
+    numbers = {"id": "astype", "encode_dtype": "<f8", "decode_dtype": "<f4"}
+    path = version_2(tmp_path / "x.zarr", MATRIX.astype("<f8").tobytes(), filters=[numbers])
+    np.testing.assert_array_equal(open_rows(path, name="targets")[:], MATRIX)

@@ -66,10 +66,13 @@ def datasets(address: Address) -> dict[str, Dataset]:
     file = h5py.File(address.path, "r")
     if stamp(address.path) != before:
         raise ProbeError("it was changed while it was read")
-    found = {}
+    found, here = {}, h5py.h5o.get_info(file.id).fileno
     for facts in listed:
         key = facts["key"].encode(errors="surrogateescape").decode(errors="replace")
-        found[key] = Dataset(address, key, file[facts["key"]], facts)
+        opened = file[facts["key"]]
+        if h5py.h5o.get_info(opened.id).fileno != here:
+            raise ProbeError("a link in it leads to another file")
+        found[key] = Dataset(address, key, opened, facts)
     return found
 
 

@@ -7,6 +7,7 @@ in, where the HDF5 library can loop for ever. So this file must not import anyth
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 _DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF = 1, 2, 3, 4, 5, 6, 32000
@@ -32,19 +33,35 @@ def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
 
 
 def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> Listing:
-    found: Listing = []
-    seen = [0]
+    return [
+        {"key": path.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
+        for path, item in _objects(h5py, file.id)
+        if isinstance(item, h5py.h5d.DatasetID)
+    ]
 
-    def visit(key: str | bytes, item: Any) -> None:
-        seen[0] += 1
-        if seen[0] > _MOST_OBJECTS:
+
+def _objects(h5py: Any, root: Any) -> Iterator[tuple[bytes, Any]]:
+    """The objects of a file by their path, each once; only hard links are followed, and so no other file is opened."""
+    here, seen = h5py.h5o.get_info(root).fileno, {h5py.h5o.get_info(root).addr}
+    waiting = [(b"", root, name) for name in reversed(list(root))]
+    while waiting:
+        path, group, name = waiting.pop()
+        if b"/" in name or name in (b"", b"."):  # HDF5 would take it for a path
+            raise ValueError(f"a link in it has the name {name[:40]!r}, which can lead elsewhere")
+        if group.links.get_info(name).type != h5py.h5l.TYPE_HARD:
+            continue
+        item = h5py.h5o.open(group, name)
+        info = h5py.h5o.get_info(item)
+        if info.fileno != here:
+            raise ValueError("a link in it leads to another file")
+        if info.addr in seen:
+            continue
+        seen.add(info.addr)
+        if len(seen) > _MOST_OBJECTS:
             raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
-        if isinstance(item, h5py.Dataset):
-            name = key if isinstance(key, str) else key.decode(errors="surrogateescape")  # bytes: a damaged name
-            found.append({"key": name, **_facts(h5py, item, ratio, limit)})
-
-    file.visititems(visit)  # hard links only, each object once
-    return found
+        yield path + name, item
+        if isinstance(item, h5py.h5g.GroupID):
+            waiting += [(path + name + b"/", item, each) for each in reversed(list(item))]
 
 
 def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
@@ -59,7 +76,7 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
         "compressed": any(code in _COMPRESSORS for code, _ in filters),
         "text": is_text,
         "class": kind.decode(errors="replace") if isinstance(kind, bytes) else None if kind is None else str(kind),
-        "problem": _problem(h5py, dataset, filters),
+        "problem": _problem(h5py, dataset, filters, is_text),
     }
     if facts["problem"] is None and chunks and not is_text:
         _try_chunks(dataset, [code for code, _ in filters], ratio, limit)
@@ -72,8 +89,10 @@ def _filters(dataset: Any) -> list[tuple[int, str]]:
     return [(int(each[0]), each[3].decode(errors="replace")) for each in described]
 
 
-def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]]) -> str | None:
+def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]], is_text: bool) -> str | None:
     plan = dataset.id.get_create_plist()
+    if dataset.dtype.hasobject and not is_text:  # kept in the heap, as text is
+        return "holds lists or references and neither numbers nor text"
     if plan.get_layout() == h5py.h5d.VIRTUAL:
         return "is put together from other files (a virtual dataset)"
     if plan.get_external_count():

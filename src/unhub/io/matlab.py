@@ -49,6 +49,8 @@ def read_matlab(address: Address) -> Contents:
         complex_names = check_tags(file, address)
     listed = scipy.io.whosmat(str(address.path), appendmat=False)
     kinds = {key: (shape, "complex" if key in complex_names else kind) for key, shape, kind in listed}
+    if len(kinds) < len(listed) or not complex_names <= kinds.keys():  # what is listed is not what would be loaded
+        raise ValueError("it has two variables of one name")
     return Contents({key: _part(address, key, shape, kind) for key, (shape, kind) in kinds.items()})
 
 

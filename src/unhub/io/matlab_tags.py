@@ -1,7 +1,8 @@
-"""A look at the tags of a MATLAB 5 file before SciPy sees it: SciPy follows a damaged tag out of bounds.
+"""A look at the tags of a MATLAB file before SciPy sees it: SciPy follows a damaged tag out of bounds, or for ever.
 
-A file is a header of 128 bytes and a row of elements. Each element begins with a tag, its type and its length
-in bytes; a matrix is an element that holds others: flags, dimensions, name, then its numbers.
+A file of version 5 is a header of 128 bytes and a row of elements. Each element begins with a tag, its type and its
+length in bytes; a matrix is an element that holds others: flags, dimensions, name, then its numbers. A file of
+version 4 is a row of matrices, each with a header of five whole numbers.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _CHARACTERS, _NUMBERS = 4, range(6, 16)  # classes of matrices that are read
 _CLASS, _COMPLEX = 0xFF, 0x0800  # parts of the flags
 _TEXT_BYTES, _NUMBER_BYTES = 4, 8  # of each entry of a matrix in memory
 _START = 8192  # bytes of a matrix that surely hold its first four tags
+_OLD_SIZES = (8, 4, 4, 2, 2, 1)  # bytes per value in version 4, by the type of its data
+_OLD_SPARSE, _OLD_CLASSES = 2, 3
+_OLD_TYPES = 5000  # the number that begins a header is below it in the right order of bytes
 
 
 def check_tags(file: BinaryIO, address: Address) -> set[str]:
@@ -32,13 +36,15 @@ def check_tags(file: BinaryIO, address: Address) -> set[str]:
     It is a ``ValueError`` if a matrix of numbers or text has tags that contradict each other or the file, and an error
     of unhub if one promises more than there is memory for: SciPy makes room for what its tags say.
     """
-    found: set[str] = set()
     header = file.read(_HEADER)
-    order = _ORDERS.get(header[-2:])
-    if order is None or len(header) < _HEADER:
-        return found  # the older version 4 has no tags
     end = file.seek(0, 2)
-    place = _HEADER
+    if 0 in header[:4]:  # as SciPy tells the versions apart
+        return _check_version_4(file, end, address)
+    mark = header[126:]
+    if mark not in _ORDERS:  # SciPy would take any other for the second
+        raise ValueError(f"its mark of the order of bytes is {mark!r}, and not b'IM' or b'MI'")
+    found: set[str] = set()
+    order, place = _ORDERS[mark], _HEADER
     while place < end:
         file.seek(place)
         kind, size = struct.unpack(f"{order}II", file.read(8))
@@ -53,6 +59,28 @@ def check_tags(file: BinaryIO, address: Address) -> set[str]:
         if kind == _MATRIX and size:
             check_promise(address, size)
             found |= _check_matrix(start, size, order, address)
+    return found
+
+
+def _check_version_4(file: BinaryIO, end: int, address: Address) -> set[str]:
+    found: set[str] = set()
+    file.seek(0)
+    (first,) = struct.unpack("<i", file.read(4))
+    order, place = "<" if 0 <= first <= _OLD_TYPES else ">", 0
+    while place < end:
+        file.seek(place)
+        kind, rows, columns, imaginary, name = struct.unpack(f"{order}5i", file.read(20))
+        machine, (data, matrix) = kind // 100, divmod(kind % 100, 10)
+        _expect(machine in (0, 10) and data < len(_OLD_SIZES) and matrix < _OLD_CLASSES)
+        _expect(min(rows, columns) >= 0 and imaginary in (0, 1) and 0 < name <= end)
+        size = rows * columns * _OLD_SIZES[data] * (1 + (imaginary and matrix != _OLD_SPARSE))
+        _expect(size < 1 << 31)  # SciPy counts no further
+        place += 20 + name + size
+        if place > end:
+            raise ValueError(f"{place:,} bytes expected but {end:,} found")
+        check_promise(address, rows * columns * _NUMBER_BYTES)
+        if imaginary:
+            found.add(file.read(name).strip(b"\0").decode("latin-1"))
     return found
 
 

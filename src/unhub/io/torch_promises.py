@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tarfile
 import zipfile
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -25,6 +26,8 @@ _BYTES = {
 """of each value in a storage; one byte in any other"""
 
 _DICTIONARIES = ("collections.OrderedDict", "collections.Counter")
+ARCHIVE = b"PK\x03\x04"
+"""how a torch file begins that is a zip archive; torch looks at nothing else"""
 _OLD_PICKLES = 5  # a file of the old format: magic number, version, machine, the value, the order of its storages
 
 
@@ -32,9 +35,10 @@ def check_tensors(address: Address, file: BinaryIO) -> None:
     """An error if the torch file promises more than it has, or more than there is memory for."""
     size = file.seek(0, 2)
     file.seek(0)
-    if zipfile.is_zipfile(file):
+    if file.read(len(ARCHIVE)) == ARCHIVE:
         _check_archive(address, file)
         return
+    _check_no_tar(file)
     file.seek(0)
     survey = _Survey(address)
     for _ in range(_OLD_PICKLES):
@@ -42,6 +46,16 @@ def check_tensors(address: Address, file: BinaryIO) -> None:
     if survey.total > size:
         raise cut_short(address, expected=survey.total, found=size)
     file.seek(0)
+
+
+def _check_no_tar(file: BinaryIO) -> None:
+    """Torch tries the format of its first months before it looks at any pickle."""
+    file.seek(0)
+    try:
+        tarfile.open(fileobj=file, mode="r:").close()
+    except tarfile.TarError:
+        return
+    raise ValueError("it is a tar archive, which torch has not written since 2017")
 
 
 def _check_archive(address: Address, file: BinaryIO) -> None:

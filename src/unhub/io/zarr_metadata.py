@@ -28,6 +28,8 @@ KNOWN = _COMPRESSORS | _NUMBERS | _CHECKSUMS | _LAYOUT | {_TEXT}
 
 _PLAIN = re.compile(r"[<>|]?[biufcUSMm]\d{1,9}(\[[a-zA-Z0-9]{1,8}\])?")
 _NAMED = re.compile(r"bool|(int|uint)(8|16|32|64)|float(16|32|64)|complex(64|128)")
+_FILTER_TYPES = ("dtype", "astype", "encode_dtype", "decode_dtype")  # settings of a codec that name a type
+_FILTER_KINDS, _FILTER_BYTES = "biufc", 16  # the types may be numbers only: text can be as wide as it likes
 _SIZED_TEXT = {"fixed_length_utf32": "U", "null_terminated_bytes": "S"}
 
 
@@ -121,8 +123,8 @@ def _version_2(metadata: dict[str, Any]) -> Described:
 def _v2_codec(codec: Any) -> str:
     if not isinstance(codec, dict) or not isinstance(codec.get("id"), str):
         raise ValueError("a codec has no name")
-    for field in ("dtype", "astype", "encode_dtype", "decode_dtype"):
-        if codec.get(field) is not None and _dtype(codec[field], _PLAIN).kind == "V":
+    for kind in (_dtype(codec[field], _PLAIN) for field in _FILTER_TYPES if codec.get(field) is not None):
+        if kind.kind not in _FILTER_KINDS or kind.itemsize > _FILTER_BYTES:
             raise ValueError(f"the codec {codec['id'][:40]!r} does not turn numbers into numbers")
     return str(codec["id"])
 
@@ -161,7 +163,7 @@ def _v3_codecs(codecs: Any, depth: int = 0) -> Iterator[str]:
         if not isinstance(name, str):
             raise ValueError("a codec has no name")
         settings = (codec.get("configuration") or {}) if isinstance(codec, dict) else {}
-        _v2_codec({"id": name, **{key: settings.get(key) for key in ("dtype", "astype")}})
+        _v2_codec({"id": name, **{key: settings.get(key) for key in _FILTER_TYPES}})
         yield name.removeprefix("numcodecs.")
         if name == _SHARDS:
             yield from _v3_codecs(settings.get("codecs"), depth + 1)

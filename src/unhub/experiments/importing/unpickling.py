@@ -9,6 +9,7 @@ what a pickle says about its bytes. Any other name ends the reading.
 from __future__ import annotations
 
 import io
+import math
 import pickle
 from collections.abc import Callable, Sized
 from dataclasses import dataclass
@@ -128,7 +129,7 @@ def _admitted(address: Address, room: Room) -> dict[tuple[str, str], Any]:
         ("numpy", "ndarray"): lambda *_: _Array(),
         ("numpy", "dtype"): lambda *given: _Type(*given),
         ("torch.storage", "_load_from_bytes"): lambda data: _storage(address, data, room),
-        ("torch._utils", "_rebuild_tensor_v2"): _of_torch("_rebuild_tensor_v2"),
+        ("torch._utils", "_rebuild_tensor_v2"): lambda *given: _tensor(given, room),
         ("torch._utils", "_rebuild_parameter"): _of_torch("_rebuild_parameter"),
     }
     for each in CONTAINERS:
@@ -219,6 +220,15 @@ def _storage(address: Address, data: bytes, room: Room) -> Any:
     room.take(len(data))
     check_tensors(address, io.BytesIO(data))
     return require("torch", extra="torch").load(io.BytesIO(data), map_location="cpu", weights_only=True)
+
+
+def _tensor(given: tuple[Any, ...], room: Room) -> Any:
+    """A tensor of a storage, which may show the same number very often."""
+    storage, _, shape = given[:3]
+    if not all(type(length) is int for length in shape):
+        raise ValueError("it has a tensor whose shape is not whole numbers")
+    room.take(math.prod(shape) * int(storage.dtype.itemsize))
+    return _of_torch("_rebuild_tensor_v2")(*given)
 
 
 def _of_torch(name: str) -> Callable[..., Any]:
