@@ -46,9 +46,8 @@ class OpenFile:
 
     def from_start(self) -> BinaryIO:
         """The same file to read a header from; closing it leaves this one open."""
-        file = open(self._number, "rb", closefd=False)
-        file.seek(0)
-        return file
+        os.lseek(self._number, 0, os.SEEK_SET)
+        return open(self._number, "rb", closefd=False)
 
     def check(self) -> None:
         """An error if the file was written to since it was opened. One that another has replaced is still itself."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_stamp import Stamp, stamp_at
+from unhub.foundation.shown import shown
 from unhub.foundation.types import AnyArray, Sliceable
 from unhub.io.address import SEPARATOR, Address
 from unhub.io.damage import guarded
@@ -109,9 +110,9 @@ def _repeated(name: str, ids: tuple[str, ...], origin: str) -> str:
     for row, item in enumerate(ids):
         places.setdefault(item, []).append(row)
     repeated = {item: where for item, where in places.items() if len(where) > 1}
-    shown = [f"{item!r} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
+    named = [f"{shown(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
     more = f" and {len(repeated) - _SHOWN} more" if len(repeated) > _SHOWN else ""
-    listed = ", ".join(shown) + more
+    listed = ", ".join(named) + more
     return f"{name} has ids that are not unique{origin}: {listed} (rows count from 0); make them so."
 
 
