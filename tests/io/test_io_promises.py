@@ -313,3 +313,4 @@ def test_a_reader_whose_words_hold_control_characters(tmp_path):
     address = Address("targets", tmp_path / "x.parquet")
     told = str(damaged(address, "parquet", ValueError("don't know what type: \x0f\x1b[2J")))
     assert told.endswith("(reason: don't know what type: \\x0f\\x1b[2J).")
+    assert str(address.problem("has no part 'v'; it has: vect\x00s.")).endswith("it has: vect\\x00s.")

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from unhub.foundation.errors import InputError, UnhubError
-from unhub.foundation.printable import printable
 from unhub.io.address import Address
 
 _REASON_LENGTH = 160  # characters of the reader's own words that still help
@@ -51,6 +50,5 @@ def damaged(address: Address, label: str, error: Exception) -> InputError:
     reason = lines[0].strip().rstrip(".")[:_REASON_LENGTH] if lines else type(error).__name__
     size = f" ({address.size:,} bytes)" if address.path.is_file() else ""
     return address.problem(
-        f"cannot be read as {label}: it is cut short or damaged{size}; write or copy it again (reason: "
-        f"{printable(reason)})."
+        f"cannot be read as {label}: it is cut short or damaged{size}; write or copy it again (reason: {reason})."
     )
