@@ -26,7 +26,7 @@ class Address:
     key: str | None = None
 
     def problem(self, text: str) -> InputError:
-        """The error whose sentence begins with the argument and the path; names from inside the file are made safe to show."""
+        """The error whose sentence begins with the argument and the path; control characters are escaped."""
         return InputError(f"{self.name}: {self.path} {printable(text)}")
 
     def open(self) -> BinaryIO:
