@@ -121,6 +121,22 @@ def _zarr_3(path: Path) -> None:
     )  # fmt: skip
 
 
+def _long_ids(path: Path) -> None:
+    """A parquet or an Arrow file whose ids are all the same long text, which a dictionary holds once: 160 GB."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 1_600_000
+    text = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array(["x" * 100_000]))
+    table = pa.table({"vectors": pa.FixedSizeListArray.from_arrays(np.ones(rows, np.float32), 1), "id": text})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, compression="zstd")
+        return
+    with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as file:
+        file.write_table(table)
+
+
 def _mat(path: Path) -> None:
     """A compressed MATLAB matrix of 10^11 rows with no numbers in it."""
 
@@ -240,6 +256,8 @@ PROMISES: tuple[tuple[str, str, Callable[[Path], None]], ...] = (
     ("zarr of 10^11 rows", "x.zarr", _zarr),
     ("zarr with a chunk of terabytes", "x.zarr", lambda path: _zarr(path, chunk=10**10)),
     ("zarr 3 with a chunk of terabytes", "x.zarr", _zarr_3),
+    ("parquet with 160 GB of ids", "x.parquet", _long_ids),
+    ("arrow with 160 GB of ids", "x.arrow", _long_ids),
     ("mat of 2^31 rows", "x.mat", _mat),
     ("torch storage of 6 TB", "x.pt", _torch),
     ("faiss of 2^40 vectors", "x.faiss", _faiss),

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from unhub.foundation import probing
-from unhub.foundation.errors import InputError
-from unhub.io import hdf5, limits, open_rows
+from unhub.foundation.errors import InputError, UnhubError
+from unhub.io import hdf5, hdf5_probe, limits, open_rows
 from unhub.io.address import find
 
 h5py = pytest.importorskip("h5py")
@@ -234,3 +234,33 @@ def test_lists_and_references_are_not_read(tmp_path, sentence, kind):
     else:  # records are never ids
         assert open_rows(tmp_path / "x.h5", name="targets").ids is None
     assert hdf5.datasets(find(tmp_path / "x.h5", name="targets"))["ids"].facts["problem"] is not None
+
+
+def test_where_no_child_can_be_started(store, monkeypatch):
+    """A frozen application: the file is not called damaged."""
+    path = store("hdf5")
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    with pytest.raises(UnhubError) as caught:
+        open_rows(path, name="targets")
+    assert str(caught.value) == probing.NO_CHILD
+
+
+def test_chunks_are_listed_where_h5py_cannot_walk_them(tmp_path):
+    """As h5py does that was built with an older HDF5."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        made = file.create_dataset("a", data=np.ones((64, 4)), chunks=(16, 4), compression="gzip")
+
+        class Old:
+            """The identifier of a dataset, without chunk_iter."""
+
+            get_num_chunks, get_chunk_info = made.id.get_num_chunks, made.id.get_chunk_info
+
+        class Listed:
+            id, chunks, read = Old(), made.chunks, []
+
+            def __getitem__(self, place):
+                self.read.append(place[0].start)
+                return made[place]
+
+        hdf5_probe._try_chunks(Listed(), [1], ratio=1032, limit=1)
+        assert sorted(Listed.read) == [0, 16, 32, 48]

@@ -6,13 +6,19 @@ import json
 import pickle
 import struct
 import tarfile
+import tomllib
 import zipfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from unhub.foundation.errors import MissingDependencyError
 from unhub.io import limits, open_rows, read_ids, read_relevance
+from unhub.io.address import Address
+from unhub.io.damage import damaged
+from unhub.io.torch_file import OLDEST_TORCH
 
 MEMORY = 1 << 20
 
@@ -258,3 +264,81 @@ def test_an_old_torch_file_that_begins_like_a_tar(refused, tmp_path):
     with tarfile.open(tmp_path / "x.pt", "w", encoding="latin-1", format=tarfile.USTAR_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("K\x01." * 5))
     assert "reason: it is a tar archive, which torch has not written since 2017" in refused("x.pt")
+
+
+def tables(tmp_path, rows, compression="zstd"):
+    """The same table as a parquet file with one row group, an Arrow file and a stream."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values = pa.FixedSizeListArray.from_arrays(np.ones(rows * 64, np.float32), 64)
+    table = pa.table({"v": values})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=rows, compression=compression)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    for name, writer in (("x.arrow", pa.ipc.new_file), ("x.ipc", pa.ipc.new_stream)):
+        with writer(tmp_path / name, table.schema, options=options) as file:
+            file.write_table(table)
+
+
+TABLES = {
+    "x.parquet": "targets: x.parquet cannot be read for ::v: a single row group of it takes 5 MB of memory, and unhub "
+    "takes at most 524 kB here; write it in smaller pieces.",
+    "x.arrow": "targets: x.arrow cannot be read: a single batch of it takes 5 MB of memory, and unhub takes at most "
+    "524 kB here; write it in smaller pieces.",
+    "x.ipc": "targets: x.ipc promises 5 MB when it is read, from a file of ",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_equal_numbers(little, refused, tmp_path, name):
+    tables(tmp_path, 20_000)
+    assert (tmp_path / name).stat().st_size < 10_000
+    assert refused(name).startswith(TABLES[name])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_long_table_in_small_pieces_is_read(little, tmp_path, name):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = 2_000 if name == "x.ipc" else 20_000
+    numbers = np.arange(rows * 64, dtype=np.float32)
+    table = pa.table({"v": pa.FixedSizeListArray.from_arrays(numbers, 64)})
+    if name == "x.parquet":
+        parquet.write_table(table, tmp_path / name, row_group_size=1000)
+    else:
+        with (pa.ipc.new_file if name == "x.arrow" else pa.ipc.new_stream)(tmp_path / name, table.schema) as file:
+            file.write_table(table, max_chunksize=1000)
+    np.testing.assert_array_equal(open_rows(tmp_path / name, name="targets")[:], numbers.reshape(rows, 64))
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_ids_that_are_one_long_text(little, refused, tmp_path, name):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, np.int32)), pa.array(["x" * 20_000]))
+    vectors = pa.FixedSizeListArray.from_arrays(np.ones(2000, np.float32), 2)
+    table = pa.table({"v": vectors, "id": text})
+    if name == "x.parquet":
+        parquet.write_table(table.cast(pa.schema([table.schema.field("v"), ("id", pa.string())])), tmp_path / name)
+    else:
+        with pa.ipc.new_file(tmp_path / name, table.schema) as file:
+            file.write_table(table)
+    assert refused(name).startswith(f"targets: {name} cannot be read for ::id: read whole, it takes 20 MB of memory")
+
+
+def test_an_older_torch_is_refused(sentence, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    torch.save(torch.ones(2, 2), tmp_path / "x.pt")
+    monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
+    with pytest.raises(MissingDependencyError) as caught:
+        open_rows(tmp_path / "x.pt", name="targets")
+    assert str(caught.value) == (
+        "torch 2.9.1+cpu is installed, and 2.10 or later is needed here: torch.load of older ones can run code that is "
+        "in a file, even with weights_only (CVE-2025-32434, CVE-2026-24747); install it with: pip install -U "
+        "'unhub[torch]'"
+    )
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert declared["project"]["optional-dependencies"]["torch"] == [f"torch>={OLDEST_TORCH}"]
+
+
+def test_a_reader_whose_words_hold_control_characters(tmp_path):
+    address = Address("targets", tmp_path / "x.parquet")
+    told = str(damaged(address, "parquet", ValueError("don't know what type: \x0f\x1b[2J")))
+    assert told.endswith("(reason: don't know what type: \\x0f\\x1b[2J).")
+    assert str(address.problem("has no part 'v'; it has: vect\x00s.")).endswith("it has: vect\\x00s.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import os
@@ -219,3 +220,25 @@ def test_honest_filters_are_read(tmp_path):
     numbers = {"id": "astype", "encode_dtype": "<f8", "decode_dtype": "<f4"}
     path = version_2(tmp_path / "x.zarr", MATRIX.astype("<f8").tobytes(), filters=[numbers])
     np.testing.assert_array_equal(open_rows(path, name="targets")[:], MATRIX)
+
+
+def test_honest_bzip2_is_unpacked_once(tmp_path, monkeypatch):
+    """The number of its blocks says that it cannot become much."""
+    little_memory(monkeypatch, 200_000_000)
+    values = np.random.default_rng(0).standard_normal((1000, 50)).astype("<f4")
+    unpacked = []
+    monkeypatch.setattr(zarr_chunks, "_unpacked", lambda *chunk: unpacked.append(chunk) or 0)
+    path = version_2(
+        tmp_path / "x.zarr", bz2.compress(values.tobytes()), shape=[1000, 50], chunks=[1000, 50],
+        compressor={"id": "bz2", "level": 9},
+    )  # fmt: skip
+    np.testing.assert_array_equal(open_rows(path, name="targets")[:], values)
+    assert not unpacked
+
+
+def test_bzip2_that_unpacks_to_too_much(tmp_path, sentence, monkeypatch):
+    little_memory(monkeypatch, 100_000_000)
+    bomb = bz2.compress(bytes(150_000_000))
+    assert zarr_chunks._bz2_blocks(bomb) >= 4
+    path = version_2(tmp_path / "x.zarr", bomb, compressor={"id": "bz2", "level": 9})
+    assert "holds 0.0, which unpacks to 1 MB or more" in sentence(open_rows, path, name="targets")

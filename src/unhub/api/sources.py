@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from weakref import WeakSet
 
 import numpy as np
 
@@ -30,6 +31,26 @@ FITTED = (
 )
 
 
+class KeptFiles:
+    """The arrays that a reader has read whole, while somebody uses them; another process starts with none."""
+
+    def __init__(self) -> None:
+        self._arrays: WeakSet[FileArray | BrainFloats] = WeakSet()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptFiles, ()
+
+    def keep(self, array: FileArray | BrainFloats) -> None:
+        """Reads an array whole."""
+        array.keep()
+        self._arrays.add(array)
+
+    @property
+    def nbytes(self) -> int:
+        """bytes of all of them"""
+        return sum(array.nbytes for array in self._arrays)
+
+
 @dataclass(frozen=True)
 class Reader:
     """How vectors and scores are read: the similarity, whether rows are scaled to unit length, and the memory."""
@@ -45,6 +66,8 @@ class Reader:
     """told about the reading of a store"""
     spent: int = 0
     """bytes of the memory that vectors read whole from files take already"""
+    files: KeptFiles = field(default_factory=KeptFiles, compare=False, repr=False)
+    """what was read whole, so that one file after another does not fill the memory"""
 
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
@@ -68,8 +91,9 @@ class Reader:
         block of scores needs the whole of it.
         """
         share = GALLERY_SHARE if gallery else BANK_SHARE
-        if isinstance(rows.data, FileArray | BrainFloats) and rows.data.nbytes <= self._memory // share:
-            rows.data.keep()
+        left = memory_bytes(self.memory) - max(self.spent, self.files.nbytes)
+        if isinstance(rows.data, FileArray | BrainFloats) and rows.data.nbytes <= left // share:
+            self.files.keep(rows.data)
         return rows
 
     def beside(self, *sources: Rows | None) -> Reader:
@@ -173,7 +197,7 @@ def kept_bytes(rows: Rows) -> int:
 
 
 def plain(rows: Rows) -> Sliceable:
-    """The array itself when it is float32, in memory or mapped into it, and needs no conversion; otherwise the rows."""
+    """The array itself when it is float32 in memory, which needs no conversion; otherwise the rows."""
     data: Any = rows.data.array if isinstance(rows.data, TensorRows) else rows.data
     data = data.kept if isinstance(data, FileArray) else data
     return np.asarray(data) if isinstance(data, np.ndarray) and data.dtype == np.float32 else rows

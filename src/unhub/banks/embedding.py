@@ -127,5 +127,5 @@ def lengths(block: Any) -> Any:
 
 
 def is_ready(rows: Any) -> bool:
-    """Whether the rows are a float32 array in memory, or mapped into it, which needs no conversion."""
+    """Whether the rows are a float32 array in memory, which needs no conversion."""
     return isinstance(rows, np.ndarray) and rows.dtype == np.float32

@@ -18,6 +18,8 @@ from threading import Lock
 from typing import Any
 
 from unhub.foundation import probe_child
+from unhub.foundation.errors import UnhubError
+from unhub.foundation.file_stamp import Stamp, stamp_at
 
 BASE_MEMORY = 1 << 30
 """bytes of address space for Python and the reader's own libraries, before the file"""
@@ -31,15 +33,22 @@ BYTES_PER_SECOND = 20_000_000
 WAITING = 5
 """how many times the processor time a child may take by the clock: disks are slow, machines are busy"""
 
+NO_CHILD = (
+    "HDF5, MATLAB 7.3 and faiss files are read by a child process first, and there is no Python to start one here (a "
+    "frozen application?); give .npy or .safetensors, or run unhub in an ordinary Python."
+)
+
 _KEPT = 256  # files whose answers are remembered
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _NO_PLUGINS = {"HDF5_PLUGIN_PRELOAD": "::"}  # HDF5 loads no filters from the disk
 
-Stamp = tuple[str, int, int, int, int]
-
 
 class ProbeError(ValueError):
     """The child gave no answer: it crashed, took too long or needed too much memory."""
+
+
+class NoChildError(UnhubError):
+    """No child can be started here, so nothing is known about the file."""
 
 
 def probe(script: Path, request: Mapping[str, Any], *, size: int, memory: int = 0) -> Any:
@@ -68,7 +77,7 @@ def probe(script: Path, request: Mapping[str, Any], *, size: int, memory: int = 
 
 def _python() -> list[str]:
     if not sys.executable or getattr(sys, "frozen", False):
-        raise ProbeError("it has to be read in a child process first, and there is no Python to start here")
+        raise NoChildError(NO_CHILD)
     return [sys.executable, "-I"]
 
 
@@ -116,27 +125,22 @@ class Vetted:
     """Answers about files that this process has looked at, until the file changes; the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[Stamp, str], Any] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, Stamp, str], Any] = OrderedDict()
         self._lock = Lock()
 
     def answer(self, path: Path, question: str, ask: Callable[[], Any]) -> Any:
         """The answer to a question about a file; it is asked only if the file is not the one it was asked of before."""
-        key = (stamp(path), question)
+        before = stamp_at(path)
+        key = (str(path), before, question)
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
                 return self._answers[key]
         answer = ask()
-        if stamp(path) != key[0]:
+        if stamp_at(path) != before:
             raise ProbeError("it was changed while it was read")
         with self._lock:
             self._answers[key] = answer
             while len(self._answers) > _KEPT:
                 self._answers.popitem(last=False)
         return answer
-
-
-def stamp(path: Path) -> Stamp:
-    """What tells a file from another one, and from itself after a change."""
-    facts = os.stat(path)
-    return (str(path), facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)

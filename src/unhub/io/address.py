@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.printable import printable
 from unhub.foundation.regular_files import open_regular, why_not_regular
 
 SEPARATOR = "::"
@@ -25,8 +26,8 @@ class Address:
     key: str | None = None
 
     def problem(self, text: str) -> InputError:
-        """The error whose sentence begins with the argument and the path."""
-        return InputError(f"{self.name}: {self.path} {text}")
+        """The error whose sentence begins with the argument and the path; control characters are escaped."""
+        return InputError(f"{self.name}: {self.path} {printable(text)}")
 
     def open(self) -> BinaryIO:
         """The file, open for reading; what is not a regular file is refused, and never waited for."""

@@ -39,6 +39,27 @@ def element_dtype(kind: Any) -> np.dtype[Any]:
     return np.dtype(_DTYPES.get(str(kind), "V"))
 
 
+def expanded_bytes(array: Any) -> int:
+    """Bytes of the values of an array, where a value that a dictionary holds once counts as often as it is used."""
+    pa = require("pyarrow", extra="files")
+    if not pa.types.is_dictionary(array.type):
+        return int(array.nbytes)
+    words = array.dictionary
+    if element_dtype(words.type).kind != "U":
+        return int(array.nbytes) + len(array) * int(words.nbytes // max(1, len(words)))
+    lengths = np.asarray(require("pyarrow.compute", extra="files").binary_length(words).fill_null(0), dtype=np.int64)
+    used = np.asarray(array.indices.drop_null(), dtype=np.int64)
+    return int(lengths[used].sum())
+
+
+def plain_values(array: Any) -> list[Any]:
+    """The values as Python has them; those of a dictionary are looked up in it."""
+    pa = require("pyarrow", extra="files")
+    decoded = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    values: list[Any] = decoded.to_pylist()
+    return values
+
+
 def vectors(address: Address, column: str, array: Any, *, dim: int, first_row: int) -> AnyArray:
     """One chunk of a vector column as (rows, dim); an error names the first row that does not fit."""
     pa = require("pyarrow", extra="files")

@@ -8,10 +8,11 @@ from typing import Any
 
 from unhub.foundation.optional import require
 from unhub.io.address import Address
+from unhub.io.arrow_messages import FILE_MAGIC, batch_sizes
 from unhub.io.arrow_table import StoredTable, table_contents
 from unhub.io.contents import Contents
+from unhub.io.limits import check_loaded_whole, check_promise
 
-_FILE_MAGIC = b"ARROW1"
 _FIRST_FEATHER_MAGIC = b"FEA1"
 _END_OF_STREAM = b"\x00\x00\x00\x00"
 
@@ -22,14 +23,16 @@ def read_arrow(address: Address) -> Contents:
     Each batch is read when it is asked for. The file is not mapped: one that is cut short would end the process.
     """
     with address.open() as file:
-        magic = file.read(len(_FILE_MAGIC))
+        magic = file.read(len(FILE_MAGIC))
         file.seek(-min(len(_END_OF_STREAM), address.size), 2)
         tail = file.read()
+        if not magic.startswith(_FIRST_FEATHER_MAGIC):
+            _check_sizes(address, list(batch_sizes(file, address.size)), whole=magic != FILE_MAGIC)
     if magic.startswith(_FIRST_FEATHER_MAGIC):
         raise address.problem("is of the first feather version; write it again with pyarrow.feather.write_feather.")
     pa, ipc = require("pyarrow", extra="files"), require("pyarrow.ipc", extra="files")
     source = pa.OSFile(str(address.path))
-    if magic == _FILE_MAGIC:
+    if magic == FILE_MAGIC:
         reader = ipc.open_file(source)
         return _contents(address, reader.schema, reader.num_record_batches, reader.get_batch)
     if tail != _END_OF_STREAM:
@@ -37,6 +40,13 @@ def read_arrow(address: Address) -> Contents:
     stream = ipc.open_stream(source)
     batches = list(stream)
     return _contents(address, stream.schema, len(batches), batches.__getitem__)
+
+
+def _check_sizes(address: Address, sizes: list[int], *, whole: bool) -> None:
+    """An error if a batch does not fit in memory, or all of them in a stream, which is read whole."""
+    if whole:
+        check_promise(address, sum(sizes))
+    check_loaded_whole(address, "", max(sizes, default=0), what="a single batch of it")
 
 
 def _contents(address: Address, schema: Any, count: int, unlocked: Callable[[int], Any]) -> Contents:

@@ -11,10 +11,12 @@ import numpy as np
 
 from unhub.foundation.types import AnyArray
 from unhub.io.address import Address
-from unhub.io.arrow_columns import element_dtype, is_vectors, storage_type, vectors
+from unhub.io.arrow_columns import element_dtype, expanded_bytes, is_vectors, plain_values, storage_type, vectors
 from unhub.io.chunked import ChunkedRows
 from unhub.io.contents import Contents, Part
+from unhub.io.limits import check_loaded_whole
 
+_POINTER = 8  # bytes that a list takes for each value, besides the value
 ID_NAMES = ("id", "ids", "_id", "key")
 
 
@@ -44,7 +46,7 @@ def table_contents(address: Address, stored: StoredTable) -> Contents:
 def _part(address: Address, stored: StoredTable, field: Any) -> Part:
     kind, rows = storage_type(field.type), sum(stored.lengths)
     if not is_vectors(kind):
-        return Part((rows,), element_dtype(kind), partial(_column, stored, field.name))
+        return Part((rows,), element_dtype(kind), partial(_column, address, stored, field.name))
     dtype, dim = element_dtype(kind.value_type), getattr(kind, "list_size", None)
     if dim is None:
         dim = _first_length(stored.head(field.name)) if rows else 0
@@ -63,11 +65,15 @@ def _pieces(stored: StoredTable, column: str, chunk: int) -> list[Any]:
     return arrays
 
 
-def _column(stored: StoredTable, column: str) -> AnyArray:
+def _column(address: Address, stored: StoredTable, column: str) -> AnyArray:
     values: list[Any] = []
+    size = _POINTER * sum(stored.lengths)
+    check_loaded_whole(address, column, size)
     for chunk in range(len(stored.lengths)):
         for array in _pieces(stored, column, chunk):
-            values += array.to_pylist()
+            size += expanded_bytes(array)
+            check_loaded_whole(address, column, size)
+            values += plain_values(array)
     return np.array(values, dtype=object)
 
 

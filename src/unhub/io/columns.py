@@ -15,6 +15,7 @@ from unhub.io.contents import WHOLE, choose
 from unhub.io.damage import guarded
 from unhub.io.formats import read_contents
 from unhub.io.ids import read_ids
+from unhub.io.limits import check_loaded_whole
 
 TEXTS = (".txt", ".csv", ".tsv", ".json")
 
@@ -48,5 +49,7 @@ def read_column(address: Address) -> AnyArray:
     with guarded(address, label):
         values = np.asarray(part.load()[:])
         if values.dtype == object:
+            longest = max((len(str(each)) for each in values.ravel().tolist()), default=0)
+            check_loaded_whole(address, key, 4 * longest * values.size)  # NumPy gives every text the longest's room
             values = values.astype(str)
     return values.ravel() if values.ndim == 2 and 1 in values.shape else values

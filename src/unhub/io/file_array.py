@@ -9,25 +9,18 @@ from __future__ import annotations
 import math
 import os
 import threading
-from typing import Any
+import weakref
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_stamp import stamp_of
 from unhub.foundation.types import AnyArray, IntArray
 from unhub.io.address import Address
 
-Stamp = tuple[int, int, int, int]
-"""device, inode, bytes and time of the last change of a file"""
-
-
 SCATTERED = 8
 """rows between the first and the last that is wanted, for each that is, up to which they are read in one piece"""
-
-
-def stamp_of(found: os.stat_result) -> Stamp:
-    """What tells whether a file is still the same. The inode's own time is left out: a hard link changes it."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def changed(address: Address) -> InputError:
@@ -36,18 +29,25 @@ def changed(address: Address) -> InputError:
 
 
 class OpenFile:
-    """A file that stays open to be read in pieces, the same one all along; it travels as its path."""
+    """A file that stays open to be read in pieces, the same one all along; it is closed when nobody holds it any more.
 
-    def __init__(self, address: Address, stamp: Stamp | None = None) -> None:
+    version: the size and time that it must have, of a file that was opened before, perhaps on another machine.
+    """
+
+    def __init__(self, address: Address, version: tuple[int, int] | None = None) -> None:
         self.address = address
-        self._file = address.open()
-        self._number = self._file.fileno()
-        self.stamp = stamp_of(os.fstat(self._number)) if stamp is None else stamp
+        with address.open() as file:
+            self._number = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._number)
+        self.stamp = stamp_of(os.fstat(self._number))
         self._turn = threading.Lock()
-        self.check()
+        if version not in (None, self.stamp.version):
+            raise changed(address)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OpenFile, (self.address, self.stamp)
+    def from_start(self) -> BinaryIO:
+        """The same file to read a header from; closing it leaves this one open."""
+        os.lseek(self._number, 0, os.SEEK_SET)
+        return open(self._number, "rb", closefd=False)
 
     def check(self) -> None:
         """An error if the file was written to since it was opened. One that another has replaced is still itself."""
@@ -68,26 +68,29 @@ class OpenFile:
     def _read(self, room: memoryview, offset: int) -> int:
         if hasattr(os, "preadv"):
             return os.preadv(self._number, [room], offset)
-        with self._turn:  # macOS and Windows have one place in the file for all threads
-            self._file.seek(offset)
-            return self._file.readinto(room)  # type: ignore[attr-defined, no-any-return]
+        with self._turn, open(self._number, "rb", buffering=0, closefd=False) as file:  # Windows: one place for all
+            file.seek(offset)
+            return file.readinto(room)
 
 
 class FileArray:
     """An array of a file: its place and type are known, blocks along the first axis are read when they are asked for.
 
     ``kept`` is the whole of it once ``keep`` has read it; it is ours alone, so that no change on disk reaches it.
+    It travels to another process as its path, size and time.
     """
 
     def __init__(
         self, file: OpenFile, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, fortran: bool = False
     ) -> None:
-        self._file, self._offset, self.fortran = file, offset, fortran and len(shape) > 1
+        self._file: OpenFile | None = file
+        self._address, self._version = file.address, file.stamp.version
+        self._offset, self.fortran = offset, fortran and len(shape) > 1
         self.shape, self.dtype = shape, dtype
         self.kept: AnyArray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _array, (self._file, self._offset, self.shape, self.dtype, self.fortran)
+        return _array, (self._address, self._version, self._offset, self.shape, self.dtype, self.fortran)
 
     @property
     def ndim(self) -> int:
@@ -102,28 +105,33 @@ class FileArray:
     @property
     def T(self) -> FileArray:  # as NumPy calls it
         """The same bytes with the axes the other way round."""
-        return FileArray(self._file, self._offset, self.shape[::-1], self.dtype, fortran=not self.fortran)
+        return FileArray(self._opened(), self._offset, self.shape[::-1], self.dtype, fortran=not self.fortran)
 
     def flattened(self) -> FileArray:
         """The matrix of all rows of a stack: (a, b, c) as (a x b, c)."""
         if self.fortran:
             raise ValueError("an array in Fortran order cannot be flattened without a copy")
-        return FileArray(self._file, self._offset, (math.prod(self.shape[:-1]), self.shape[-1]), self.dtype)
+        return FileArray(self._opened(), self._offset, (math.prod(self.shape[:-1]), self.shape[-1]), self.dtype)
 
     def part(self, index: int) -> FileArray:
         """One member along the first axis."""
         if self.fortran:
             raise ValueError("a part of an array in Fortran order is not in one piece")
         size = self.nbytes // self.shape[0]
-        return FileArray(self._file, self._offset + index * size, self.shape[1:], self.dtype)
+        return FileArray(self._opened(), self._offset + index * size, self.shape[1:], self.dtype)
 
     def keep(self) -> AnyArray:
-        """The whole array in memory, read once."""
+        """The whole array in memory, read once; the file is let go of."""
         if self.kept is None:
             whole = self._read(0, self.shape[0])
             whole.flags.writeable = False
             self.kept = whole
+            self._file = None
         return self.kept
+
+    def _opened(self) -> OpenFile:
+        """The file, opened again if it was let go of."""
+        return self._file or OpenFile(self._address, self._version)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -150,19 +158,25 @@ class FileArray:
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
     def _read(self, start: int, stop: int) -> AnyArray:
+        file = self._file
+        if file is None and self.kept is not None:  # another thread has read the whole of it meanwhile
+            rows: AnyArray = self.kept[start:stop]
+            return rows
+        file = file or self._opened()
         block: AnyArray = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self.fortran else "C")
         item = self.dtype.itemsize
         if not self.fortran:
-            self._file.read_into(block, self._offset + start * item * math.prod(self.shape[1:]))
+            file.read_into(block, self._offset + start * item * math.prod(self.shape[1:]))
         elif (start, stop) == (0, self.shape[0]):
-            self._file.read_into(block.T, self._offset)
+            file.read_into(block.T, self._offset)
         else:
             columns = block.reshape(stop - start, math.prod(self.shape[1:]), order="F")
             for column in range(columns.shape[1]):
-                self._file.read_into(columns[:, column], self._offset + (column * self.shape[0] + start) * item)
-        self._file.check()
+                file.read_into(columns[:, column], self._offset + (column * self.shape[0] + start) * item)
+        file.check()
         return block
 
 
-def _array(file: OpenFile, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], fortran: bool) -> FileArray:
-    return FileArray(file, offset, shape, dtype, fortran=fortran)
+def _array(address: Address, version: tuple[int, int], *described: Any) -> FileArray:
+    offset, shape, dtype, fortran = described
+    return FileArray(OpenFile(address, version), offset, shape, dtype, fortran=fortran)

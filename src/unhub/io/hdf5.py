@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from unhub.core.blocks import default_memory
+from unhub.foundation.file_stamp import stamp_at
 from unhub.foundation.optional import require
-from unhub.foundation.probing import ProbeError, Vetted, probe, stamp
+from unhub.foundation.probing import ProbeError, Vetted, probe
 from unhub.io.address import Address
 from unhub.io.contents import Contents, Part
 from unhub.io.limits import DEFLATE_RATIO, check_loaded_whole, check_stored
@@ -61,10 +62,10 @@ def datasets(address: Address) -> dict[str, Dataset]:
     """The open datasets of the file by their path inside it."""
     h5py = require("h5py", extra="files")
     open(address.path, "rb").close()  # a file that may not be read is told by its own sentence
-    before = stamp(address.path)
+    before = stamp_at(address.path)
     listed = _vetted.answer(address.path, "datasets", lambda: _ask(address))
     file = h5py.File(address.path, "r")
-    if stamp(address.path) != before:
+    if stamp_at(address.path) != before:
         raise ProbeError("it was changed while it was read")
     found, here = {}, h5py.h5o.get_info(file.id).fileno
     for facts in listed:

@@ -113,7 +113,11 @@ def _try_chunks(dataset: Any, filters: list[int], ratio: int, limit: int) -> Non
         if is_rare or (filters and chunk.size * ratio > limit):
             suspects.append(chunk.chunk_offset)
 
-    dataset.id.chunk_iter(visit)
+    if hasattr(dataset.id, "chunk_iter"):
+        dataset.id.chunk_iter(visit)
+    else:  # h5py that was built with HDF5 before 1.12.3
+        for place in range(dataset.id.get_num_chunks()):
+            visit(dataset.id.get_chunk_info(place))
     for start in suspects:
         dataset[tuple(slice(low, low + length) for low, length in zip(start, dataset.chunks, strict=True))]
 

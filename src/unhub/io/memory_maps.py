@@ -35,8 +35,8 @@ def unmapped(array: AnyArray, *, name: str) -> FileArray | None:
         opened = OpenFile(Address(name, Path(root.filename)))  # type: ignore[arg-type]  # _root looked
     except (OSError, InputError):
         return None
-    whole = opened.stamp[2] >= offset + array.nbytes
-    if not whole or opened.stamp[:2] != _mapped_file(first):
+    whole = opened.stamp.size >= offset + array.nbytes
+    if not whole or _mapped_file(first) != (opened.stamp.inode, os.path.realpath(opened.address.path)):
         return None
     return FileArray(opened, offset, array.shape, array.dtype, fortran=not array.flags.c_contiguous)
 
@@ -51,16 +51,19 @@ def _root(array: AnyArray) -> np.memmap[Any, Any] | None:
     return None
 
 
-def _mapped_file(address: int) -> tuple[int, int] | None:
-    """The device and inode of the file that is mapped at an address of this process; None where nobody says."""
+def _mapped_file(address: int) -> tuple[int, str] | None:
+    """The inode and the path of the file that is mapped at an address of this process; None where nobody says.
+
+    The path is where the file is now, with " (deleted)" behind it if it is nowhere. The device is not looked at: on
+    btrfs and overlayfs it is another number than a file's own facts have.
+    """
     try:
-        lines = _MAPS.read_text().splitlines()
+        lines = _MAPS.read_bytes().decode(errors="surrogateescape").split("\n")
     except OSError:
         return None
-    for line in lines:
-        span, _, _, device, inode = line.split()[:5]
+    for line in filter(None, lines):
+        span, _, _, _, inode, *path = line.split(maxsplit=5)
         low, high = (int(end, 16) for end in span.split("-"))
         if low <= address < high:
-            major, minor = (int(number, 16) for number in device.split(":"))
-            return os.makedev(major, minor), int(inode)
+            return int(inode), path[0].replace("\\012", "\n") if path else ""
     return None

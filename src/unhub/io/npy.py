@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -28,25 +29,52 @@ _LONGEST_HEADER = 10_000  # as NumPy has it; a longer one could hold anything
 Header = tuple[tuple[int, ...], bool, np.dtype[Any]]  # shape, Fortran order, dtype
 
 
+@dataclass(frozen=True)
+class StoredArray:
+    """What the header of a file says of its array; the numbers are read from the same open file."""
+
+    file: OpenFile
+    offset: int
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def array(self) -> FileArray:
+        """The numbers, left in the file; an error if there are more or fewer bytes than the header promises."""
+        address, found = self.file.address, self.file.stamp.size
+        expected = self.offset + math.prod(self.shape) * self.dtype.itemsize
+        if found < expected:
+            raise cut_short(address, expected=expected, found=found)
+        if found > expected:
+            raise address.problem(
+                f"has {found:,} bytes where its header promises {expected:,}; write it again with one numpy.save."
+            )
+        return FileArray(self.file, self.offset, self.shape, self.dtype, fortran=self.fortran)
+
+
+def open_npy(address: Address) -> StoredArray:
+    """The file, open, with its header read."""
+    opened = OpenFile(address)
+    with opened.from_start() as file:
+        shape, fortran, dtype = read_header(file)
+        return StoredArray(opened, file.tell(), shape, fortran, dtype)
+
+
 def read_npy(address: Address) -> Contents:
     """The array of the file; one of three dimensions is a stack of parts, ``file.npy::0`` being the first."""
-    opened = OpenFile(address)
-    with address.open() as file:
-        shape, fortran, dtype = read_header(file)
-        offset = file.tell()
+    return npy_contents(open_npy(address))
+
+
+def npy_contents(stored: StoredArray) -> Contents:
+    """The array of an open file, or the parts of a stack."""
+    address, shape, dtype = stored.file.address, stored.shape, stored.dtype
     if dtype.hasobject:
         raise pickled_objects(address)
-    expected, found = offset + math.prod(shape) * dtype.itemsize, address.size
-    if found < expected:
-        raise cut_short(address, expected=expected, found=found)
-    if found > expected:
-        raise address.problem(
-            f"has {found:,} bytes where its header promises {expected:,}; write it again with one numpy.save."
-        )
+    array = stored.array
     if 0 in shape:
         return Contents({WHOLE: Part(shape, dtype, partial(np.empty, shape, dtype))})
-    array = FileArray(opened, offset, shape, dtype, fortran=fortran)
-    if len(shape) == 3 and fortran:  # its parts are not in one piece
+    if len(shape) == 3 and stored.fortran:  # its parts are not in one piece
         check_promise(address, array.nbytes)
         whole = array.keep()
         return Contents({str(index): _part(whole[index]) for index in range(shape[0])})

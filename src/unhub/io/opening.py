@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from unhub.foundation.file_stamp import Stamp, stamp_of
 from unhub.io.address import SEPARATOR, Address, find
 from unhub.io.arrays import as_sliceable
 from unhub.io.bfloat16 import BrainFloats
 from unhub.io.contents import WHOLE, Contents, choose
 from unhub.io.damage import guarded
-from unhub.io.file_array import FileArray, Stamp, stamp_of
+from unhub.io.file_array import FileArray
 from unhub.io.formats import read_contents
 from unhub.io.id_values import id_strings
 from unhub.io.ids import check_pairing, find_beside, read_ids

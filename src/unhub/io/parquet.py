@@ -8,8 +8,10 @@ from typing import Any
 
 from unhub.foundation.optional import require
 from unhub.io.address import Address
+from unhub.io.arrow_columns import element_dtype, is_vectors, storage_type
 from unhub.io.arrow_table import StoredTable, table_contents
 from unhub.io.contents import Contents
+from unhub.io.limits import check_loaded_whole
 
 
 def read_parquet(address: Address) -> Contents:
@@ -18,22 +20,38 @@ def read_parquet(address: Address) -> Contents:
     file = files.here()
     groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
 
+    def chunks_of(column: str, group: int) -> list[Any]:
+        found = (groups[group].column(index) for index in range(groups[group].num_columns))
+        return [each for each in found if each.path_in_schema.split(".")[0] == column]
+
+    def check(column: str, group: int) -> None:
+        """An error if the footer says that a row group becomes more than there is memory for."""
+        width = _width(file.schema_arrow.field(column).type)
+        sizes = [max(each.num_values * width, each.total_uncompressed_size) for each in chunks_of(column, group)]
+        check_loaded_whole(address, column, sum(sizes), what="a single row group of it")
+
     def read(column: str, group: int) -> list[Any]:
+        check(column, group)
         return list(files.here().read_row_group(group, columns=[column]).column(column).chunks)
 
     def head(column: str) -> Any:
+        check(column, next(group for group, stored in enumerate(groups) if stored.num_rows))
         return next(files.here().iter_batches(batch_size=1, columns=[column])).column(column)
 
     def suspects(column: str, dim: int) -> Iterator[int]:
         """The row groups whose number of values is not rows x dim, as the footer counts them."""
         for group, stored in enumerate(groups):
-            counts = [stored.column(index) for index in range(stored.num_columns)]
-            found = sum(count.num_values for count in counts if count.path_in_schema.split(".")[0] == column)
-            if found != stored.num_rows * dim:
+            if sum(each.num_values for each in chunks_of(column, group)) != stored.num_rows * dim:
                 yield group
 
     lengths = tuple(group.num_rows for group in groups)
     return table_contents(address, StoredTable(file.schema_arrow, lengths, read, head, suspects))
+
+
+def _width(kind: Any) -> int:
+    """Bytes of a single value of a column, at least one."""
+    kind = storage_type(kind)
+    return max(1, element_dtype(kind.value_type if is_vectors(kind) else kind).itemsize)
 
 
 class _Files(threading.local):
@@ -48,5 +66,9 @@ class _Files(threading.local):
     def here(self) -> Any:
         """This thread's file."""
         if self.opened is None:
-            self.opened = self._parquet.ParquetFile(self._address.path)
+            file = self._parquet.ParquetFile(self._address.path)
+            text = [field.name for field in file.schema_arrow if element_dtype(field.type).kind == "U"]
+            if text:  # as dictionaries: a text that is repeated is one text until it is known how long all are
+                file = self._parquet.ParquetFile(self._address.path, read_dictionary=text)
+            self.opened = file
         return self.opened

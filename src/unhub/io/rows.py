@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_stamp import Stamp, stamp_at
+from unhub.foundation.shown import shown
 from unhub.foundation.types import AnyArray, Sliceable
 from unhub.io.address import SEPARATOR, Address
 from unhub.io.damage import guarded
-from unhub.io.file_array import Stamp, changed, stamp_of
+from unhub.io.file_array import changed
 from unhub.io.numbers import numpy_floats
 
 _SHOWN = 3  # duplicated ids named in an error
@@ -79,10 +80,10 @@ class Rows:
         if self.stamp is None or self._address is None:
             return
         try:
-            now = stamp_of(os.stat(self._address.path))
+            now = stamp_at(self._address.path)
         except OSError:
             return
-        if now[:2] == self.stamp[:2] and now != self.stamp:
+        if now.file == self.stamp.file and now != self.stamp:
             raise changed(self._address)
 
 
@@ -109,9 +110,9 @@ def _repeated(name: str, ids: tuple[str, ...], origin: str) -> str:
     for row, item in enumerate(ids):
         places.setdefault(item, []).append(row)
     repeated = {item: where for item, where in places.items() if len(where) > 1}
-    shown = [f"{item!r} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
+    named = [f"{shown(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
     more = f" and {len(repeated) - _SHOWN} more" if len(repeated) > _SHOWN else ""
-    listed = ", ".join(shown) + more
+    listed = ", ".join(named) + more
     return f"{name} has ids that are not unique{origin}: {listed} (rows count from 0); make them so."
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from safetensors import safe_open
 
+from unhub.foundation.file_stamp import stamp_at
 from unhub.io.address import Address
 from unhub.io.bfloat16 import BrainFloats
 from unhub.io.contents import Contents, Part
 from unhub.io.damage import cut_short
-from unhub.io.file_array import FileArray, OpenFile
+from unhub.io.file_array import FileArray, OpenFile, changed
 
 _LENGTH_BYTES = 8  # the header begins with its own length, little-endian
 _LONGEST_HEADER = 100_000_000  # as the package has it
@@ -29,9 +30,11 @@ _DTYPES = {
 def read_safetensors(address: Address) -> Contents:
     """The tensors of the file by name, read in blocks; bfloat16 comes back as float32."""
     opened = OpenFile(address)
-    start, header = _header(address)
-    with safe_open(address.path, framework="numpy") as checked:
+    start, header = _header(opened)
+    with safe_open(address.path, framework="numpy") as checked:  # the package takes paths only
         keys = sorted(checked.keys())
+    if stamp_at(address.path) != opened.stamp:
+        raise changed(address)
     return Contents({key: _part(opened, start, header[key]) for key in keys})
 
 
@@ -41,19 +44,20 @@ def read_correction(address: Address) -> Contents:
     return Contents({key: part for key, part in whole.parts.items() if key != "ids"})
 
 
-def _header(address: Address) -> tuple[int, dict[str, Any]]:
-    with address.open() as file:
+def _header(opened: OpenFile) -> tuple[int, dict[str, Any]]:
+    found = opened.stamp.size
+    with opened.from_start() as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         start = _LENGTH_BYTES + length
-        if address.size < start:
-            raise cut_short(address, expected=start, found=address.size)
+        if found < start:
+            raise cut_short(opened.address, expected=start, found=found)
         if length > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         header: dict[str, Any] = json.loads(file.read(length))
     ends = [tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__"]
     expected = start + max(ends, default=0)
-    if address.size < expected:
-        raise cut_short(address, expected=expected, found=address.size)
+    if found < expected:
+        raise cut_short(opened.address, expected=expected, found=found)
     return start, header
 
 

@@ -15,10 +15,14 @@ from unhub.io.contents import WHOLE, Contents, Part
 from unhub.io.tensors import is_tensor, tensor_array
 from unhub.io.torch_promises import check_tensors
 
+OLDEST_TORCH = "2.10"
+"""as in pyproject.toml"""
+WHY = "torch.load of older ones can run code that is in a file, even with weights_only (CVE-2025-32434, CVE-2026-24747)"
+
 
 def read_torch(address: Address) -> Contents:
     """The tensors of the file; those inside dictionaries and lists are named ``outer.inner``."""
-    torch = require("torch", extra="torch")
+    torch = require("torch", extra="torch", at_least=OLDEST_TORCH, why=WHY)
     try:
         with address.open() as file:
             check_tensors(address, file)

@@ -38,6 +38,8 @@ RATIOS = {
 _METADATA = (V2, V3, GROUP, ".zattrs")
 _PIECE = 1 << 20  # bytes unpacked at once
 _ROOM = 4096  # bytes that headers and checksums may add to a chunk
+_BZ2_MARK = bytes.fromhex("314159265359")
+_BZ2_BLOCK = 900_000 // 5 * 259  # bytes that a block becomes at most: five of its 900,000 can stand for 259
 _STREAMS: dict[str, Callable[[], Any]] = {
     "zlib": lambda: zlib.decompressobj(zlib.MAX_WBITS | 32),
     "gzip": lambda: zlib.decompressobj(zlib.MAX_WBITS | 32),
@@ -100,7 +102,17 @@ def _length(codec: str, file: BinaryIO, start: int, length: int, allowed: int) -
     if length * RATIOS[codec] <= default_memory():
         return 0
     file.seek(start)
+    if codec == "bz2" and _bz2_blocks(file.read(length)) * _BZ2_BLOCK <= default_memory():
+        return 0
+    file.seek(start)
     return _unpacked(codec, file, length, allowed) if codec in _STREAMS else _head(codec, file)
+
+
+def _bz2_blocks(packed: bytes) -> int:
+    """The number of blocks in a bzip2 chunk, or a few more; a block begins with six known bytes, at any bit."""
+    data = np.frombuffer(packed + b"\x00", np.uint8)
+    shifted = (data[:-1] << bit | (data[1:].astype(np.uint16) >> (8 - bit)).astype(np.uint8) for bit in range(8))
+    return sum(each.tobytes().count(_BZ2_MARK) for each in shifted)
 
 
 def _unpacked(codec: str, file: BinaryIO, size: int, allowed: int) -> int:

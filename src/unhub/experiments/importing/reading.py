@@ -15,10 +15,10 @@ from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty,
 from unhub.io.columns import TEXTS
 from unhub.io.contents import WHOLE, Contents, Part, choose
 from unhub.io.damage import guarded
-from unhub.io.file_array import FileArray, OpenFile
+from unhub.io.file_array import FileArray
 from unhub.io.formats import FORMATS, PICKLES, read_contents
 from unhub.io.ids import read_ids
-from unhub.io.npy import read_header
+from unhub.io.npy import npy_contents, open_npy
 from unhub.io.numbers import NUMBERS, check_numbers, numpy_floats
 from unhub.io.tensors import is_tensor, tensor_array
 from unhub.io.text import read_json, read_lines
@@ -109,17 +109,16 @@ class Opener:
         """An array that may be of three dimensions, or of pickled objects."""
         label = FORMATS[".npy"].label
         check_not_empty(address)
-        with guarded(address, label), address.open() as file:
-            shape, fortran, dtype = read_header(file)
-            offset = file.tell()
-            if dtype.hasobject:
+        with guarded(address, label):
+            stored = open_npy(address)
+            if stored.dtype.hasobject:
                 self._refuse(address, "holds pickled objects, which")
-                return Contents(dict(_parts(unpickled(address, file), WHOLE, address.name))), label
-        contents, label = read_contents(address)
-        if len(shape) == 3 and address.key is None:
-            stack = FileArray(OpenFile(address), offset, shape, dtype, fortran=fortran)
-            contents = Contents({WHOLE: _part(stack)})
-        return contents, label
+                with stored.file.from_start() as file:
+                    file.seek(stored.offset)
+                    return Contents(dict(_parts(unpickled(address, file), WHOLE, address.name))), label
+            if len(stored.shape) == 3 and address.key is None:
+                return Contents({WHOLE: _part(stored.array)}), label
+            return npy_contents(stored), label
 
     def _refuse(self, address: Address, what: str) -> None:
         if not self.trust:

@@ -15,6 +15,7 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.file_stamp import Stamp, stamp_of
 from unhub.foundation.optional import require
 from unhub.foundation.probing import Vetted, probe
 from unhub.foundation.regular_files import why_not_regular
@@ -74,7 +75,7 @@ class FaissIndex:
         self.address = address
         self.path = Path(address.path)
         self._spool = Spool(self.path.with_name(f"{self.path.name}.part"))
-        self._loaded: tuple[tuple[int, ...], Any, IntArray] | None = None
+        self._loaded: tuple[Stamp, Any, IntArray] | None = None
         self._gone: set[str] = set()
         self._turned = False
         self._lock = threading.Lock()
@@ -250,7 +251,7 @@ class FaissIndex:
         reason = why_not_regular(stat.st_mode)
         if reason is not None:
             raise StoreError(f"{self.url} {reason}")
-        stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        stamp = stamp_of(stat)
         loaded = self._loaded
         if loaded is not None and loaded[0] == stamp:
             return loaded[1], loaded[2]
