@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from unhub.foundation import lock_file as lock
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.serving import lock
 from unhub.serving.journal import Journal
 
 PROCESSES, SECONDS = 6, 1.0

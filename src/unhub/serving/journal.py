@@ -12,7 +12,7 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
-from unhub.serving.lock import locked
+from unhub.foundation.lock_file import locked
 from unhub.stores import Export, is_address
 
 LONGEST = 2**24

@@ -77,7 +77,7 @@ def _lock(handle: int, path: Path, busy: str) -> None:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             warnings.warn(
-                "this system has no file locks; see yourself that no two exports of one correction run at once.",
+                "this system has no file locks; see yourself that no two commands write the same files at once.",
                 UnhubWarning,
                 stacklevel=2,
             )
@@ -85,9 +85,7 @@ def _lock(handle: int, path: Path, busy: str) -> None:
         raise InputError(busy) from None
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(
-            f"{path} cannot be locked ({why.lower()}); move the correction to a disk with locks."
-        ) from error
+        raise InputError(f"{path} cannot be locked ({why.lower()}); move its folder to a disk with locks.") from error
 
 
 def _is_there(handle: int, path: Path) -> bool:
