@@ -127,8 +127,7 @@ def test_rows_that_we_did_not_write_are_damaged(tmp_path: Path, change: Any) -> 
     _rewritten(tmp_path / "x.npy.part" / "000000000000-000000000002.npz", change)
     parts = Parts(tmp_path / "x.npy.part", SETTINGS, MARKS)
     with pytest.raises(InputError, match=r"\.npz is damaged; remove .*x\.npy\.part to begin again"):
-        parts.open()
-        parts.finish(tmp_path / "x.npy", MARKS)
+        _ = parts.open(), parts.finish(tmp_path / "x.npy", MARKS)
     assert not (tmp_path / "x.npy").exists()
 
 

@@ -169,8 +169,8 @@ class Parts:
         for name, value in self.settings.items():
             if known.get(name) != value:
                 raise InputError(
-                    f"{self.folder} holds rows of another run ({name} was {shown(known.get(name))}, now {value!r}); give "
-                    f"the same again, or remove it to begin again."
+                    f"{self.folder} holds rows of another run ({name} was {shown(known.get(name))}, now {value!r}); "
+                    f"give the same again, or remove it to begin again."
                 )
 
     def _same(self, first: int, last: int, path: Path) -> bool:
