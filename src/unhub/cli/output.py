@@ -58,7 +58,9 @@ def ending(path: str) -> str:
 def write_text(path: str, text: str) -> None:
     """Writes the text, with a line end at its end, whole or not at all."""
     with replace_file(path) as temporary:
-        temporary.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8", newline="\n")
+        temporary.write_text(
+            text if text.endswith("\n") else f"{text}\n", encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
 
 
 def table_text(kind: str, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
