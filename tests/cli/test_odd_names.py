@@ -42,10 +42,13 @@ def test_a_page_answers_whatever_a_file_is_called(run: Run, tmp_path: Path) -> N
     from unhub.serve.app import make_app
     from unhub.serve.safety import Guard
 
-    run(*FIT, half_letter(), "-o", "c.unhub")
-    app = make_app(open_subject("c.unhub", Beside(queries="queries.npy")), Guard.of("127.0.0.1", None), maps=tmp_path)
+    odd, queries = os.fsdecode(b"c\xff.unhub"), os.fsdecode(b"q\xff.npy")
+    run(*FIT, half_letter(), "-o", odd)
+    shutil.copy("queries.npy", queries)
+    app = make_app(open_subject(odd, Beside(queries=queries)), Guard.of("127.0.0.1", None), maps=tmp_path)
     page = TestClient(app, base_url="http://127.0.0.1:8765")
-    assert "t\udcff.npy" in page.get("/api/view").text.encode().decode("unicode_escape")
+    assert page.get("/api/about").json()["title"] == r"c\udcff"
+    assert r"--queries 'q\udcff.npy' --targets" in page.get("/api/view").json()["command"]
     assert page.get("/api/targets").status_code == 200
 
 

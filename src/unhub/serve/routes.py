@@ -23,7 +23,6 @@ from unhub.explore.view import View, view
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.serve import answers, media
-from unhub.serve.escaping import EscapingResponse
 from unhub.serve.layout import Map, Maps
 from unhub.serve.problems import RESPONSES
 from unhub.serve.turns import wanted_of
@@ -118,7 +117,7 @@ Waiting = Annotated[Wanted, Depends(_wanted)]
 
 def router(served: Served) -> APIRouter:
     """Every address below /api."""
-    api = APIRouter(prefix="/api", responses=RESPONSES, default_response_class=EscapingResponse)
+    api = APIRouter(prefix="/api", responses=RESPONSES)
 
     def material_of(direction: str | None) -> Material:
         return served.stage.subject.material(served.opening.direction if direction is None else direction)
