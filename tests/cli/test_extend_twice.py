@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import unhub
+from unhub.serving.journal import Journal
 
 from .conftest import TARGETS, Run
 from .extend_kills import FIT, IN_PLACE, extend_kills, follow_kills, gallery
@@ -64,3 +65,17 @@ def test_an_extension_in_place_that_was_killed_anywhere_appends_once(tmp_path: P
 
 def test_following_a_store_that_was_killed_anywhere_comes_to_the_same(tmp_path: Path) -> None:
     assert set(follow_kills(tmp_path, points=7)) == {"40", "45"}
+
+
+def test_two_at_once_do_not_lose_what_the_other_appended(run: Run) -> None:
+    run(*FIT)
+    before = Path("c.unhub").read_bytes()
+    with Journal("c.unhub").alone():
+        told = run(*IN_PLACE)
+        elsewhere = run(*IN_PLACE[:-1], "longer.unhub")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == "unhub: another process works on the exports of c.unhub; wait until it is done.\n"
+    assert Path("c.unhub").read_bytes() == before
+    assert elsewhere.code == 0  # nothing of the correction itself is written
+    assert run(*IN_PLACE).code == 0
+    assert not Path("c.unhub.lock").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ URL = "faiss://photos.faiss"
 def fitted(run: Run, folder: Path) -> Path:
     ended = run("fit", "--targets", URL, "--query-bank", "bank.npy", "-o", "photos.unhub")
     assert ended.code == 0
-    assert f"unhub export photos.unhub --to 'faiss://{folder}/photos.faiss' --dry-run" in ended.out
+    assert f"unhub export photos.unhub --to {shlex.quote(f'faiss://{folder}/photos.faiss')} --dry-run" in ended.out
     return folder / "photos.unhub"
 
 

@@ -208,12 +208,42 @@ def test_a_sweep_that_was_cut_in_its_first_line_begins_anew(written, tmp_path, l
     assert sweep(experiment, "strength", PAPER, folder=folder) == sweep(experiment, "strength", PAPER)
 
 
+@pytest.mark.parametrize("anew", [False, True])
+@pytest.mark.parametrize("text", ["my notes", "my notes\n", '{"mine": 1}\n'])
+def test_a_file_that_is_no_sweep_is_left_alone(written, tmp_path, text, anew):
+    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    folder.mkdir()
+    file = folder / "strength.forward.jsonl"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"forward\.jsonl is in the way and holds no sweep; choose another folder"):
+        sweep(experiment, "strength", PAPER, folder=folder, anew=anew)
+    assert file.read_text() == text
+
+
+def test_a_link_where_points_are_kept_is_refused(written, tmp_path):
+    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    folder.mkdir()
+    (folder / "strength.forward.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"strength\.forward\.jsonl is a link"):
+        sweep(experiment, "strength", PAPER, folder=folder)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+WRONG_FIELDS = (
+    {"values": {}}, {"values": []}, {"values": {"R@1": "high"}}, {"interval": [1]}, {"interval": [1, 2, 3]},
+    {"interval": ["a", "b"]}, {"interval": 7}, {"at": None}, {"method": 7}, {"settings": None}, {"more": 1},
+)  # fmt: skip
+
+
 def test_a_damaged_line_is_said(written, tmp_path):
     experiment, folder = read_experiment(written()), tmp_path / "kept"
     sweep(experiment, "strength", PAPER, folder=folder)
     file = folder / "strength.forward.jsonl"
     whole = file.read_text().splitlines(keepends=True)
-    for wrong in ("###\n", "[]\n", '{"job": "x", "points": [{}]}\n'):
+    point = json.loads(whole[1])["points"][0]
+    points = [{**point, **each} for each in WRONG_FIELDS]
+    lines = [json.dumps({"job": "none", "points": each}) + "\n" for each in ([], *([one] for one in points))]
+    for wrong in ("###\n", "[]\n", '{"job": "x", "points": [{}]}\n', '{"job": [], "points": 7}\n', *lines):
         file.write_text("".join([whole[0], wrong, *whole[2:]]))
         with pytest.raises(InputError, match=r"strength\.forward\.jsonl is damaged.*; remove it to begin the sweep"):
             sweep(experiment, "strength", PAPER, folder=folder)

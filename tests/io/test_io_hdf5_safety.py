@@ -215,9 +215,10 @@ def test_two_links_of_one_name_do_not_lead_into_another_file(tmp_path, sentence)
     for one, other in ((b"eX", b"eY"), (b"eY", b"eX")):
         (tmp_path / "x.h5").write_bytes(data.replace(one, other))
         try:
-            assert open_rows(tmp_path / "x.h5", name="targets").shape == (3, 4)
+            outcome = str(open_rows(tmp_path / "x.h5", name="targets").shape)
         except InputError as told:
-            assert "a link in it leads to another file" in str(told)
+            outcome = str(told)
+        assert outcome == "(3, 4)" or "a link in it leads to another file" in outcome
 
 
 @pytest.mark.parametrize("kind", [h5py.vlen_dtype("i4"), h5py.ref_dtype, np.dtype([("a", h5py.vlen_dtype("f4"))])])

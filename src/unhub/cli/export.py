@@ -119,8 +119,8 @@ def command(
         other = "fetch more, with fetch=1000 in the address" if few else "try another --form"
         raise StoreError(
             f"the self-test failed ({done.tested}), so {done.record.place} is not put to use and "
-            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {correction} --to "
-            f"{done.plan.origin.url}, or {other}."
+            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {shlex.quote(correction)} --to "
+            f"{shlex.quote(done.plan.origin.url)}, or {other}."
         )
 
 
@@ -177,6 +177,6 @@ def _show(done: Exported, correction: str) -> None:
     if done.record.alias is not None:
         console.say(f"alias {done.record.alias} points to {done.record.place}")
     console.say("next:")
-    file, store = correction, shlex.quote(done.plan.origin.url)
+    file, store = shlex.quote(correction), shlex.quote(done.plan.origin.url)
     console.say(f"  unhub search {file} --store {store} --queries QUERIES.npy")
     console.say(f"  unhub rollback {file} --to {store}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,18 +78,19 @@ def command(
     replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
     if (targets is None) == (scores is None):
         raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
-    with working("extending") as progress:
-        loaded = unhub.load(correction, memory=memory)
-        new = None if targets is None else _new(targets, target_ids)
-        tail = _tail(loaded, new) if new is not None and _in_place(correction, out) else None
-        if tail is not None:
-            bias, ids = loaded.bias[-len(tail) :], tail
-        elif new is not None:
-            bias, ids = loaded.extend(new, progress=progress), new.ids or _row_ids(loaded.bias.size, len(new))
-        else:
-            bias, ids = _from_scores(loaded, scores, target_bank_scores, target_ids, progress)
-    if out is not None and tail is None:
-        _write(out, loaded, new, ids, bias)
+    with _alone(correction, out):
+        with working("extending") as progress:
+            loaded = unhub.load(correction, memory=memory)
+            new = None if targets is None else _new(targets, target_ids)
+            tail = _tail(loaded, new) if new is not None and _in_place(correction, out) else None
+            if tail is not None:
+                bias, ids = loaded.bias[-len(tail) :], tail
+            elif new is not None:
+                bias, ids = loaded.extend(new, progress=progress), new.ids or _row_ids(loaded.bias.size, len(new))
+            else:
+                bias, ids = _from_scores(loaded, scores, target_bank_scores, target_ids, progress)
+        if out is not None and tail is None:
+            _write(out, loaded, new, ids, bias)
     plain = {
         "schema_version": SCHEMA_VERSION,
         "correction": correction,
@@ -148,8 +150,19 @@ def _new(targets: str, target_ids: str | None) -> Rows:
 
 def _in_place(correction: str, out: str | None) -> bool:
     """Whether the correction is to be replaced by the longer one."""
-    target = None if out is None else Path(out).expanduser()
-    return target is not None and target.exists() and os.path.samefile(Path(correction).expanduser(), target)
+    return out is not None and output.same_file(Path(correction).expanduser(), Path(out).expanduser())
+
+
+@contextmanager
+def _alone(correction: str, out: str | None) -> Iterator[None]:
+    """Nobody else replaces the correction between our reading it and our writing it."""
+    if not _in_place(correction, out):
+        yield
+        return
+    from unhub.serving.journal import Journal
+
+    with Journal(correction).alone():
+        yield
 
 
 def _tail(loaded: Correction, new: Rows) -> tuple[str, ...] | None:

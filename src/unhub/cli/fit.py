@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -189,18 +190,20 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
 
 
 def _next(correction: Correction, out: str) -> list[str]:
+    """Commands to copy, names quoted for the shell."""
+    file = shlex.quote(out)
     if correction.query_bank is None:
         return [
-            f"unhub extend {out} --scores NEW_SCORES.npy   (bank x new targets)",
+            f"unhub extend {file} --scores NEW_SCORES.npy   (bank x new targets)",
             f"in Python: unhub.load({out!r}).apply(scores)",
         ]
     source = None if correction.targets is None else correction.targets.source
     if source is not None and "://" in source:
         return [
-            f"unhub export {out} --to '{source}' --dry-run",
-            f"unhub search {out} --store '{source}' --queries QUERIES.npy --raw",
+            f"unhub export {file} --to {shlex.quote(source)} --dry-run",
+            f"unhub search {file} --store {shlex.quote(source)} --queries QUERIES.npy --raw",
         ]
     return [
-        f"unhub search {out} --queries QUERIES.npy --raw",
-        f"unhub extend {out} --targets NEW_TARGETS.npy",
+        f"unhub search {file} --queries QUERIES.npy --raw",
+        f"unhub extend {file} --targets NEW_TARGETS.npy",
     ]

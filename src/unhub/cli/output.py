@@ -14,7 +14,10 @@ import typer
 
 from unhub.cli.console import printable, say
 from unhub.foundation.errors import InputError
+from unhub.foundation.pairing import record_beside
 from unhub.io import replace_file
+from unhub.io.address import SEPARATOR, Address
+from unhub.io.ids import find_beside
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
@@ -41,7 +44,8 @@ def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None]
         raise InputError(f"cannot write {target}: it is a folder; give the name of a file.")
     if not os.access(target.parent, os.W_OK):
         raise InputError(f"cannot write {target}: permission denied in {target.parent}; choose another place.")
-    if any(_same(each, target) for each in inputs):
+    read = [Path(each.partition(SEPARATOR)[0]).expanduser() for each in inputs if each is not None]
+    if any(same_file(each, target) for given in read for each in (given, *_beside(given))):
         raise InputError(f"output {path!r} is also an input and would be lost; choose another name.")
     return target.exists()
 
@@ -54,7 +58,9 @@ def ending(path: str) -> str:
 def write_text(path: str, text: str) -> None:
     """Writes the text, with a line end at its end, whole or not at all."""
     with replace_file(path) as temporary:
-        temporary.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8", newline="\n")
+        temporary.write_text(
+            text if text.endswith("\n") else f"{text}\n", encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
 
 
 def table_text(kind: str, titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -73,8 +79,14 @@ def tell(path: str, what: str, *, replaced: bool) -> None:
     say(f"{'replaced' if replaced else 'wrote'} {printable(path)}: {what}")
 
 
-def _same(source: str | None, target: Path) -> bool:
-    if source is None:
-        return False
-    first = Path(source.partition("::")[0]).expanduser()
-    return first.exists() and target.exists() and os.path.samefile(first, target)
+def same_file(first: Path, second: Path) -> bool:
+    """Whether both are there and are one file, by whatever names and links."""
+    return first.exists() and second.exists() and os.path.samefile(first, second)
+
+
+def _beside(vectors: Path) -> list[Path]:
+    """The files that are read with a file of vectors though nobody names them: its ids, and the record of encode."""
+    if not vectors.is_file():
+        return []
+    ids = find_beside(Address("output", vectors))
+    return [record_beside(vectors), *([] if ids is None else [ids])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,7 +125,7 @@ def _init(words: list[str], output: str | None) -> None:
         raise InputError(f"{path} is there already; choose another name with -o.")
     with replace_file(path) as temporary:
         Path(temporary).write_text(TEMPLATE, encoding="utf-8")
-    console.say(f"written to {path}; fill it in, then: unhub check {path}")
+    console.say(f"written to {path}; fill it in, then: unhub check {shlex.quote(str(path))}")
 
 
 def _print(table: ResultTable) -> None:

@@ -19,6 +19,8 @@ from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.json_files import read_json
 from unhub.foundation.pairing import Pairing, ids_fingerprint, vectors_fingerprint
+from unhub.foundation.regular_files import open_regular
+from unhub.foundation.shown import shown
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 
 EVERY = 1.0
@@ -50,6 +52,9 @@ class Parts:
 
     def open(self) -> int:
         """How many items are finished; rows of another model, other settings or other items are refused."""
+        refuse_links(self.folder)
+        if self.folder.is_dir():
+            refuse_links(*self.folder.iterdir())
         if self.folder.exists() and not (self.folder / RUN).is_file():
             self._remove()  # a kill before the settings were noted, or while the folder was taken away
             if self.folder.exists():
@@ -67,7 +72,7 @@ class Parts:
                 self.done = last
         else:
             self.folder.mkdir(exist_ok=True)
-            with replace_file(self.folder / RUN) as file:
+            with replace_file(self.folder / RUN, follow_links=False) as file:
                 file.write_text(json.dumps(self.settings, indent=2) + "\n", encoding="utf-8")
         self._first = self.done
         return self.done
@@ -84,7 +89,8 @@ class Parts:
         if not self._waiting:
             return
         rows, kept = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
-        with replace_file(self.folder / f"{self._first:012d}-{self.done:012d}.npz") as file:
+        path = self.folder / f"{self._first:012d}-{self.done:012d}.npz"
+        with replace_file(path, follow_links=False) as file:
             np.savez(file, rows=rows, kept=kept, inputs=np.array(self._mark(self._first, self.done)))
         self._waiting, self._first, self._written = [], self.done, time.monotonic()
 
@@ -98,28 +104,47 @@ class Parts:
         Each file is complete or untouched, and the record beside them says when they are not yet a pair.
         """
         self.write()
-        paths = [path for _, _, path in self._files()]
+        paths = self._stretches()
         if not paths:
             self._remove()
             raise InputError("none of the inputs could be read, so there is nothing to write; check the files.")
         kept = np.concatenate([self._read(path, "kept") for path in paths])
         shape = (len(kept), int(self._read(paths[0], "rows").shape[1]))
-        with replace_file(out) as vectors, replace_file(ids_beside(out)) as names:
-            target = np.lib.format.open_memmap(vectors, mode="w+", dtype=np.float32, shape=shape)
-            place = 0
-            for path in paths:
-                rows = self._read(path, "rows")
-                target[place : place + len(rows)] = rows
-                place += len(rows)
-            target.flush()
+        with replace_file(out) as vectors:
+            self._write_rows(vectors, paths, shape)
             own = [ids[item] for item in kept]
-            pairing = Pairing(vectors_fingerprint(target), ids_fingerprint(own))
-            del target
-            names.write_text("".join(f"{each}\n" for each in own), encoding="utf-8", newline="\n")
-            Pairing().write(out)
+            written = np.load(vectors, mmap_mode="r")
+            pairing = Pairing(vectors_fingerprint(written), ids_fingerprint(own))
+            del written
+            with replace_file(ids_beside(out), follow_links=False) as names:
+                names.write_text("".join(f"{each}\n" for each in own), encoding="utf-8", newline="\n")
+                Pairing().write(out)
         pairing.write(out)
         self._remove()
         return shape, kept
+
+    def _stretches(self) -> list[Path]:
+        """The files of finished rows, one behind the other without overlap or gap."""
+        place = 0
+        for first, last, path in self._files():
+            if first != place:
+                raise InputError(
+                    f"{path} does not go on from item {place:,}, where the rows before it end; remove {self.folder} to "
+                    f"begin again."
+                )
+            place = last
+        return [path for _, _, path in self._files()]
+
+    def _write_rows(self, vectors: Path, paths: Sequence[Path], shape: tuple[int, int]) -> None:
+        """Writes the rows of these files; not through a map of the file, which a full disk would end with a signal."""
+        with vectors.open("wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for path in paths:
+                rows = self._read(path, "rows")
+                if rows.shape != (len(self._read(path, "kept")), shape[1]):
+                    raise self._damaged(path)
+                file.write(np.ascontiguousarray(rows, dtype="<f4").data)
 
     def _remove(self) -> None:
         """Takes away what is ours in the folder, and the folder if nothing else is in it.
@@ -139,14 +164,16 @@ class Parts:
 
     def _check_settings(self) -> None:
         try:
-            known = dict(read_json(self.folder / RUN, longest=LONGEST_RUN))
-        except (ValueError, TypeError):
-            raise InputError(f"{self.folder / RUN} is damaged; remove {self.folder} to begin again.") from None
+            known = read_json(self.folder / RUN, longest=LONGEST_RUN)
+        except ValueError:
+            known = None
+        if not isinstance(known, dict):
+            raise self._damaged(self.folder / RUN)
         for name, value in self.settings.items():
             if known.get(name) != value:
                 raise InputError(
-                    f"{self.folder} holds rows of another run ({name} was {known.get(name)!r}, now {value!r}); give "
-                    f"the same again, or remove it to begin again."
+                    f"{self.folder} holds rows of another run ({name} was {shown(known.get(name))}, now {value!r}); "
+                    f"give the same again, or remove it to begin again."
                 )
 
     def _same(self, first: int, last: int, path: Path) -> bool:
@@ -157,13 +184,39 @@ class Parts:
         return hashlib.sha256(json.dumps(list(self.marks[first:last])).encode()).hexdigest()[:32]
 
     def _read(self, path: Path, name: str) -> AnyArray:
-        """One part of a file of finished rows; the others are not read."""
+        """One part of a file of finished rows, as `write` left it; the others are not read."""
+        first, last = map(int, path.stem.split("-"))
+        kinds = {"rows": ("f4", 2), "kept": ("i8", 1), "inputs": ("U32", 0)}
         try:
-            with np.load(path, allow_pickle=False) as parts:
-                part: AnyArray = parts[name]
-                return part
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-            raise InputError(f"{path} is damaged; remove {self.folder} to begin again.") from None
+            with open_regular(path) as opened, zipfile.ZipFile(opened) as archive:
+                member = archive.getinfo(f"{name}.npy")
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size > path.stat().st_size:
+                    raise self._damaged(path)  # np.savez packs nothing: what it says is what there is
+                with archive.open(member) as file:
+                    part: AnyArray = np.lib.format.read_array(file, allow_pickle=False)
+        except (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile):
+            raise self._damaged(path) from None
+        if part.dtype != kinds[name][0] or part.ndim != kinds[name][1] or (part.ndim and len(part) > last - first):
+            raise self._damaged(path)
+        if name == "kept" and not _increase(part, first, last):
+            raise self._damaged(path)
+        return part
+
+    def _damaged(self, path: Path) -> InputError:
+        return InputError(f"{path} is damaged; remove {self.folder} to begin again.")
+
+
+def _increase(kept: AnyArray, first: int, last: int) -> bool:
+    """Whether these are different items of a stretch, in order."""
+    inside = not len(kept) or (kept[0] >= first and kept[-1] < last)
+    return bool(inside and (np.diff(kept) > 0).all())
+
+
+def refuse_links(*paths: Path) -> None:
+    """Nothing is read, written or removed through a link that somebody put where our files go."""
+    for path in paths:
+        if path.is_symlink():
+            raise InputError(f"{path} is a link, and unhub encode makes none there; remove it, or choose another -o.")
 
 
 def ids_beside(out: Path) -> Path:

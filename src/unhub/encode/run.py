@@ -14,10 +14,12 @@ from unhub.encode.encoder import BATCH, Encoder, UselessVectorError, embed
 from unhub.encode.inputs import Items, read_items
 from unhub.encode.loading import load_encoder
 from unhub.encode.media import FRAMES, BrokenFileError, read_medium
-from unhub.encode.parts import Parts, ids_beside
+from unhub.encode.parts import Parts, ids_beside, refuse_links
 from unhub.encode.reading import read_ahead
 from unhub.encode.runtime import quiet
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_lock import locked
+from unhub.foundation.pairing import record_beside
 
 Progress = Callable[[str, int, int], None]
 """called with the name of the work, items done so far and items in all"""
@@ -76,17 +78,19 @@ def encode_files(
     )
     settings = encoder.settings() | {"unit": unit} | ({"frames": frames} if items.kind == "video" else {})
     parts = Parts(target.with_name(f"{target.name}.part"), settings, _marks(items))
-    resumed = parts.open()
-    if not skip_broken and (missing := parts.left_out()):
-        raise InputError(
-            f"{parts.folder} was begun with skip_broken and has left out {missing:,} of {resumed:,} inputs; give "
-            f"skip_broken (--skip-broken) again, or remove it to begin again."
-        )
-    try:
-        _fill(parts, items, encoder, batch, frames, unit, skip_broken, progress)
-    finally:
-        parts.write()
-    (rows, dim), kept = parts.finish(target, items.ids)
+    busy = f"another process is writing {target}; wait until it is done, or choose another -o."
+    with locked(target.with_name(f"{target.name}.lock"), busy):
+        resumed = parts.open()
+        if not skip_broken and (missing := parts.left_out()):
+            raise InputError(
+                f"{parts.folder} was begun with skip_broken and has left out {missing:,} of {resumed:,} inputs; give "
+                f"skip_broken (--skip-broken) again, or remove it to begin again."
+            )
+        try:
+            _fill(parts, items, encoder, batch, frames, unit, skip_broken, progress)
+        finally:
+            parts.write()
+        (rows, dim), kept = parts.finish(target, items.ids)
     left_out = sorted(set(range(len(items))) - set(kept.tolist()))
     skipped = tuple(items.ids[item] for item in left_out)
     return Encoded(target, ids_beside(target), rows, dim, items.kind, encoder, unit, skipped, resumed)
@@ -132,6 +136,7 @@ def _target(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path
         raise InputError(f"out is {os.fspath(out)!r}; embeddings are written to a file that ends in .npy.")
     if not target.absolute().parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
+    refuse_links(ids_beside(target), record_beside(target))  # which nobody named, and which are replaced
     ids, read = ids_beside(target), Path(os.path.expanduser(os.fspath(source)))
     if ids.exists() and read.exists() and os.path.samefile(ids, read):
         raise InputError(f"the ids would be written to {ids}, which is the input and would be lost; choose another -o.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from unhub.foundation.atomic import replace_file
 from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
+
+BEGINNING = '{"sweep": '
+"""of every file of kept points"""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class KeptPoints:
         self.path = path
         self.about = json.loads(json.dumps(about))
         self.jobs: dict[str, list[Point]] = {}
+        if path is not None and path.is_symlink():
+            raise InputError(
+                f"{path} is a link, and unhub sweep makes none there; remove it, or choose another folder."
+            )
         if path is not None and path.exists():
             self._read(path, anew)
 
@@ -58,11 +65,14 @@ class KeptPoints:
     def _read(self, path: Path, anew: bool) -> None:
         lines = read_regular(path).decode("utf-8", errors="replace").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
+        begun = "".join(lines[:1])
+        if not (begun.startswith(BEGINNING) or (not whole and BEGINNING.startswith(begun))):
+            raise InputError(f"{path} is in the way and holds no sweep; choose another folder, or move it.")
         if not whole:
             path.unlink()
             return
         told = [self._parsed(path, at, line) for at, line in enumerate(whole)]
-        if told[0].get("sweep") != self.about:
+        if told[0]["sweep"] != self.about:
             if not anew:
                 raise InputError(
                     f"{path} holds a sweep of other files or settings; choose another folder, or remove it."
@@ -70,11 +80,13 @@ class KeptPoints:
             path.unlink()
             return
         try:
-            self.jobs = {each["job"]: [_point(one) for one in each["points"]] for each in told[1:]}
-        except (KeyError, TypeError):
+            self.jobs = {str(each["job"]): [point_of(one) for one in each["points"]] for each in told[1:]}
+            if not all(self.jobs.values()):
+                raise ValueError("a job without a point")
+        except (AttributeError, LookupError, TypeError, ValueError):
             raise InputError(_damaged(path)) from None
         if len(whole) < len(lines):
-            with replace_file(path) as temporary:
+            with replace_file(path, follow_links=False) as temporary:
                 Path(temporary).write_text("".join(whole), encoding="utf-8")
 
     @staticmethod
@@ -92,6 +104,18 @@ def _damaged(path: Path, where: str = "") -> str:
     return f"{path} is damaged{where}; remove it to begin the sweep again."
 
 
-def _point(told: dict[str, Any]) -> Point:
-    interval = told["interval"]
-    return Point(**{**told, "interval": None if interval is None else (interval[0], interval[1])})
+def point_of(told: dict[str, Any]) -> Point:
+    """A point as it was kept; a LookupError, TypeError or ValueError if it is none."""
+    point = Point(**told)
+    texts = (point.bank, point.method, point.label)
+    numbers = [point.at, point.round, *point.values.values(), *(point.interval or ())]
+    if not (all(isinstance(each, str) for each in texts) and isinstance(point.settings, dict)):
+        raise TypeError("a name that is no text, or settings without names")
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in numbers):
+        raise TypeError("a value that is no number")
+    if "R@1" not in point.values:
+        raise KeyError("R@1")
+    if point.interval is None:
+        return point
+    low, high = point.interval
+    return replace(point, interval=(low, high))

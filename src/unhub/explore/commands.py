@@ -11,6 +11,7 @@ from unhub.experiments.presets import Preset
 from unhub.experiments.sources import bank_files
 from unhub.explore.beside import Beside
 from unhub.explore.material import TEST
+from unhub.foundation.printable import printable
 from unhub.methods import Method, settings
 from unhub.stores.address import is_address, without_secrets
 
@@ -50,12 +51,12 @@ def correction_command(
     reading = ["--normalize"] if its.reader.normalize else []
     reading += ["--metric", "ip"] if its.reader.metric == "ip" else []
     if beside.relevant_flag is None:
-        return shlex.join(["unhub", "diagnose", *asked, *learnt, *reading])
+        return _joined(["unhub", "diagnose", *asked, *learnt, *reading])
     lacking = bool(method.needs) and beside.target_bank is None
     lacking |= its.query_bank is None or its.query_weight is not None or its.prior_mean != 1.0
     if saved and (lacking or beside.scores is not None):
         here = ["--targets", gallery] if beside.targets and gallery else []
-        return shlex.join(["unhub", "report", path, *asked, *here, "--relevant", beside.relevant_flag, "--json"])
+        return _joined(["unhub", "report", path, *asked, *here, "--relevant", beside.relevant_flag, "--json"])
     if bank != TEST and its.query_bank is not None:
         learnt += ["--query-bank", f"{path}::query_bank"]
     learnt += ["--target-bank", beside.target_bank] if beside.target_bank else []
@@ -67,7 +68,12 @@ def _evaluation(words: Sequence[str], relevant: str, method: Method) -> str:
     names = ",".join(dict.fromkeys(("none", method.name)))
     said = [(name, value) for name, value in settings(method).items() if value is not None]
     chosen = [word for name, value in said for word in (_flag(name), _number(value))]
-    return shlex.join(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])
+    return _joined(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])
+
+
+def _joined(words: Sequence[str]) -> str:
+    """The words as a shell takes them; what is not printable in a file's name is shown as an escape."""
+    return printable(shlex.join(words))
 
 
 def _relevant(experiment: Experiment) -> str:

@@ -23,6 +23,7 @@ from unhub.explore.given import Given, GivenBank, no_relevance, unit
 from unhub.explore.material import SAVED, TEST, Material
 from unhub.explore.samples import BANK_CELLS, TEST_CELLS
 from unhub.foundation.errors import InputError
+from unhub.foundation.printable import printable
 from unhub.foundation.types import FloatArray
 from unhub.io import Rows, read_relevance
 from unhub.methods import Method
@@ -48,7 +49,7 @@ class CorrectionSubject:
     @property
     def title(self) -> str:
         """The name of its file."""
-        return Path(self.path).stem
+        return printable(Path(self.path).stem)
 
     def material(self, direction: str = FORWARD) -> Material:
         """The one direction that a correction has, assembled once, whichever threads ask."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.experiments.experiment import Experiment
-from unhub.experiments.kept import Point
+from unhub.experiments.kept import Point, point_of
 from unhub.experiments.running import contents
 from unhub.explore.model import Sweep, SweepLine
 from unhub.explore.names import shown_name
@@ -50,8 +50,8 @@ def read_sweep(file: Path) -> tuple[dict[str, Any], list[Point]]:
         lines = read_regular(file, longest=LONGEST).decode("utf-8").splitlines(keepends=True)
         told = [json.loads(line) for line in lines if line.endswith("\n")]
         about = dict(told[0]["sweep"])
-        points = [Point(**one) for each in told[1:] for one in each["points"]]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        points = [point_of(one) for each in told[1:] for one in each["points"]]
+    except (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError):
         raise InputError(f"{file.name} is damaged or holds no sweep, and is left out.") from None
     return about, points
 

@@ -14,6 +14,7 @@ from unhub.explore.model import Headline, Line, Range, Verdict
 from unhub.explore.names import listed_name, shown_name
 from unhub.explore.stage import JUDGED, Scene, Setting, temperature
 from unhub.explore.telling import counts_of, gain_of, headline, verdict
+from unhub.foundation.printable import printable
 from unhub.methods import settings
 
 ROUNDS = 2000
@@ -68,7 +69,7 @@ def view(subject: Subject, scene: Scene) -> View:
         better=standing[0],
         same=standing[1],
         worse=standing[2],
-        notes=[*its.notes, *_notes(scene), *scene.warnings],
+        notes=[printable(each) for each in (*its.notes, *_notes(scene), *scene.warnings)],
         command=subject.command(
             setting.direction,
             setting.bank if learnt is None else learnt.name,

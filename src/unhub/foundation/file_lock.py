@@ -7,8 +7,14 @@ still the one of that name.
 from __future__ import annotations
 
 import os
+import stat
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from unhub.foundation.errors import InputError, UnhubWarning
 
 fcntl: Any
 msvcrt: Any
@@ -20,6 +26,8 @@ try:
     import msvcrt
 except ImportError:
     msvcrt = None
+
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def files_and_folders() -> bool:
@@ -48,3 +56,62 @@ def has_the_name(file: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(file), path.lstat())
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def locked(path: Path, busy: str) -> Iterator[None]:
+    """Nobody else is inside with this lock file meanwhile; an InputError with the text ``busy`` if somebody is.
+
+    The file is removed by whoever has the lock, so that none stays behind. On Windows a file that somebody has open
+    cannot be removed, so that there nobody can lock a file that has lost its name.
+    """
+    handle = _taken(path, busy)
+    try:
+        yield
+    finally:
+        if msvcrt is None:
+            try:
+                path.unlink(missing_ok=True)  # while we have the lock
+            finally:
+                os.close(handle)
+        else:
+            os.close(handle)  # which gives the lock up
+            with suppress(OSError):  # somebody else has it open by now
+                path.unlink()
+
+
+def _taken(path: Path, busy: str) -> int:
+    """The open file, once it is locked and is the one that has the name."""
+    while True:
+        try:
+            handle = os.open(path, _FLAGS, 0o600)
+        except OSError as error:
+            if path.is_symlink():
+                raise InputError(f"{path} is a link and not a lock of unhub; remove it.") from error
+            raise
+        try:
+            _lock(handle, path, busy)
+            if has_the_name(handle, path):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _lock(handle: int, path: Path, busy: str) -> None:
+    told = os.fstat(handle)
+    if not stat.S_ISREG(told.st_mode) or told.st_size:
+        raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
+    try:
+        if not lock(handle):
+            warnings.warn(
+                "this system has no file locks; see yourself that no two commands write the same files at once.",
+                UnhubWarning,
+                stacklevel=2,
+            )
+    except (BlockingIOError, PermissionError):
+        raise InputError(busy) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"{path} cannot be locked ({why.lower()}); move its folder to a disk with locks.") from error

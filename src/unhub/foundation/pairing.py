@@ -48,7 +48,7 @@ class Pairing:
 
     def write(self, vectors: Path) -> None:
         """Puts the record beside a file of vectors, whole or not at all."""
-        with replace_file(record_beside(vectors)) as temporary:
+        with replace_file(record_beside(vectors), follow_links=False) as temporary:
             temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 

@@ -68,7 +68,8 @@ def figure(over: str, points: Sequence[Point]) -> Any:
         for name, series in panels.items():
             if series and name in none:  # a small bank can be worse than none
                 series["without correction"] = (np.full(len(places), none[name]), np.zeros(len(places)))
-        sizes = {round(point.values[BANK_QUERIES] / point.at) for point in found if point.at == places[-1]}
+        sized = [point for point in found if point.at == places[-1] and BANK_QUERIES in point.values]
+        sizes = {round(point.values[BANK_QUERIES] / point.at) for point in sized}
         shown = {name: each for name, each in panels.items() if each}
         return figures.bank_size(places, shown, whole=max(sizes, default=None))
     labels = {point.label for point in found}

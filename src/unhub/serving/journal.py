@@ -12,8 +12,8 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
+from unhub.foundation.file_lock import locked
 from unhub.foundation.json_files import read_json
-from unhub.serving.lock import locked
 from unhub.stores import Export, is_address
 
 LONGEST = 2**24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,16 +19,28 @@ LIMIT = 5_000_000
 TOO_LARGE = "Pictures are left out, since the report would be larger than 5 MB with them."
 LOOK = files("unhub.report") / "look"
 STYLES = ("tokens.css", "report.css")
+UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""characters that no page may hold as they are: controls, those that turn the direction of the text around them, and
+halves of characters, which stand for bytes of a file's name that are no UTF-8"""
 
 
 def html_report(story: Story) -> str:
     """The report, without anything from outside; pictures are left out where it would be too large with them."""
     drawn = _drawings(story)
     pictures, notes = thumbnails(story.pictures)
-    text = _rendered(story, drawn, pictures, notes)
+    text = _escaped(_rendered(story, drawn, pictures, notes))
     if len(text.encode("utf-8")) <= LIMIT:
         return text
-    return _rendered(story, drawn, {}, [TOO_LARGE])
+    return _escaped(_rendered(story, drawn, {}, [TOO_LARGE]))
+
+
+def _escaped(text: str) -> str:
+    r"""The page with an escape for each unsafe character, which JSON reads as the character itself.
+
+    >>> _escaped("a\u202eb\udcff")
+    'a\\u202eb\\udcff'
+    """
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _rendered(story: Story, drawn: dict[str, Any], pictures: dict[str, str], notes: list[str]) -> str:
