@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from unhub.foundation import probing
-from unhub.foundation.errors import InputError
 from unhub.io import hdf5, limits, open_rows
 from unhub.io.address import find
 
@@ -204,8 +203,8 @@ def test_a_name_with_a_slash_does_not_lead_into_another_file(tmp_path, sentence)
     assert "(reason: a link in it has the name b'e/d', which can lead elsewhere)" in told
 
 
-def test_two_links_of_one_name_do_not_lead_into_another_file(tmp_path, sentence):
-    """A group and an external link: HDF5 lists the group, and looks the link up."""
+def test_two_links_of_one_name_do_not_lead_into_another_file(tmp_path):
+    """A group and an external link: HDF5 lists both and looks up one of them, which is either skipped or the group."""
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["d"] = np.eye(4)
     with h5py.File(tmp_path / "x.h5", "w", libver="earliest") as file:
@@ -214,10 +213,9 @@ def test_two_links_of_one_name_do_not_lead_into_another_file(tmp_path, sentence)
     data = (tmp_path / "x.h5").read_bytes()
     for one, other in ((b"eX", b"eY"), (b"eY", b"eX")):
         (tmp_path / "x.h5").write_bytes(data.replace(one, other))
-        try:
-            assert open_rows(tmp_path / "x.h5", name="targets").shape == (3, 4)
-        except InputError as told:
-            assert "a link in it leads to another file" in str(told)
+        found = set(hdf5.datasets(find(tmp_path / "x.h5", name="targets")))
+        assert found <= {"eX/d", "eY/d"}
+        assert all(open_rows(f"{tmp_path}/x.h5::{key}", name="targets").shape == (3, 4) for key in found)
 
 
 @pytest.mark.parametrize("kind", [h5py.vlen_dtype("i4"), h5py.ref_dtype, np.dtype([("a", h5py.vlen_dtype("f4"))])])

@@ -147,8 +147,8 @@ def test_half_of_a_character(sentence, tmp_path):
     """JSON and Python can hold one, but nothing that writes UTF-8."""
     (tmp_path / "x.json").write_text('["a", "\\ud800x"]')
     told = (
-        "has '\\ud800x' as id of row 1 (rows count from 0), and a part of it is half of a character (a lone surrogate); "
-        "write the ids again as UTF-8 text."
+        "has '\\ud800x' as id of row 1 (rows count from 0), and a part of it is half of a character (a lone "
+        "surrogate); write the ids again as UTF-8 text."
     )
     assert sentence(read_ids, tmp_path / "x.json") == f"ids: x.json {told}"
     np.save(tmp_path / "x.npy", np.array(["a", "\ud800x"]))
