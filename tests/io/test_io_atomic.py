@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from unhub.foundation.atomic import complete_folder
+from unhub.foundation.errors import InputError
 from unhub.io import replace_file
 
 
@@ -254,3 +255,13 @@ def test_a_pipe_or_a_device_is_never_replaced(sentence, tmp_path):
         "cannot write pipe: it is a device or a pipe; give the name of a file."
     )
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("target", ["there.txt", "missing.txt"])
+def test_a_link_is_refused_where_the_user_has_not_named_the_path(tmp_path, target):
+    (tmp_path / "there.txt").write_text("old")
+    (tmp_path / "note").symlink_to(target)
+    with pytest.raises(InputError, match=f"note: it is a link to {target}; remove it"):
+        with replace_file(tmp_path / "note", follow_links=False):
+            pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["note", "there.txt"]

@@ -25,7 +25,7 @@ REASONS = {
 
 
 @contextmanager
-def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str], *, follow_links: bool = True) -> Iterator[Path]:
     """A temporary path in the same folder, of the same extension; it becomes ``path`` if the block succeeds.
 
     The contents reach the disk before the name changes. If the block fails or is interrupted the temporary file is
@@ -34,6 +34,9 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     private until it is complete; a new one gets what the umask allows. A symbolic link stays, and the file that it
     points to is replaced. Another hard link keeps the old contents, since a new file takes the name.
 
+    follow_links: False for a file that the user has not named, such as a note beside one of theirs: whoever made the
+    folder may have put a link there, and it is refused.
+
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "notes.txt"
     >>> with replace_file(path) as temporary:
@@ -41,7 +44,10 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text()
     'complete or not there'
     """
-    target = Path(os.path.realpath(os.path.expanduser(os.fspath(path))))
+    named = Path(os.path.expanduser(os.fspath(path)))
+    if not follow_links and named.is_symlink():
+        raise InputError(f"cannot write {named}: it is a link to {os.readlink(named)}; remove it.")
+    target = Path(os.path.realpath(named))
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
     if target.is_dir():
