@@ -23,7 +23,9 @@ class Journal:
     """``photos.unhub.exporting``: what is being written where; gone once the correction file itself says so."""
 
     def __init__(self, correction: str | os.PathLike[str]) -> None:
-        self.path = Path(f"{os.path.realpath(Path(correction).expanduser())}.exporting")  # one, whatever links lead here
+        self.path = Path(
+            f"{os.path.realpath(Path(correction).expanduser())}.exporting"
+        )  # one, whatever links lead here
 
     @contextmanager
     def alone(self) -> Iterator[None]:
