@@ -161,12 +161,15 @@ class FaissIndex:
         assert isinstance(like, FaissIndex)
         if self.path.is_symlink():
             raise InputError(f"{self.path} is a link; remove it first.")
-        if self.path.exists() or self._spool.exists():
+        if self.path.exists():
             return
         origin, _ = like._index()
         with guarded(self.address, "cannot be written"):
             made = spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric)
-            self._spool.create(made, marked=True)
+            if not self._spool.exists():
+                self._spool.create(made, marked=True)
+            elif self._spool.spec() != made:
+                raise InputError(f"{self._spool.folder} was begun for another kind of index; remove it, export again.")
 
     def put(self, block: Block) -> None:
         """Appends to the spool."""
