@@ -33,6 +33,7 @@ from unhub.stores.faiss.index import (
     spec_of,
     turn,
 )
+from unhub.stores.faiss.on_disk import other_file
 from unhub.stores.faiss.spool import Spool
 from unhub.stores.faults import guarded
 from unhub.stores.lengths import are_unit
@@ -271,6 +272,12 @@ class FaissIndex:
         """Has a child process read the file first: faiss can loop or crash on a damaged one."""
 
         def ask() -> Any:
+            elsewhere = other_file(self.path)
+            if elsewhere is not None:
+                raise StoreError(
+                    f"{self.url} keeps its vectors in another file ({elsewhere[:_REASON]!r}), which an index from "
+                    f"anybody could name, so that it is not opened; write an index that holds its lists itself."
+                )
             return probe(_PROBE, {"path": str(self.path.absolute())}, size=size, memory=_SIZES_IN_MEMORY * size)
 
         try:
