@@ -55,7 +55,7 @@ class Spool:
     @property
     def marked(self) -> bool:
         """Whether it is of an index that unhub makes."""
-        return self._read()[1] == "unhub"
+        return bool(self._read()[1] == "unhub")
 
     def append(self, ids: IntArray, vectors: FloatArray) -> None:
         """Adds rows: the vectors first, so that an id never stands without its vector."""
