@@ -1,4 +1,4 @@
-"""An index file whose inverted lists are in another file: it has that file's path in it, and faiss maps whatever it names.
+"""An index file whose inverted lists are in another file: it has a path in it, and faiss maps whatever that names.
 
 faiss does so while it reads the index, and lists can stand anywhere in it (in a quantiser, behind a transform), so that
 it is the bytes of the file that are looked at, before faiss reads them.

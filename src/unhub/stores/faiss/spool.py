@@ -120,8 +120,8 @@ class Spool:
 
     def _not_ours(self, name: str) -> InputError:
         return InputError(
-            f"{self.folder / name} is a link, a pipe or a folder and not part of an export; see where it comes from and "
-            f"remove {self.folder}."
+            f"{self.folder / name} is a link, a pipe or a folder and not part of an export; see where it comes from "
+            f"and remove {self.folder}."
         )
 
     def _read(self) -> tuple[Spec, Any]:
