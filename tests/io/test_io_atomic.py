@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from unhub.foundation.atomic import complete_folder
+from unhub.foundation.errors import InputError
 from unhub.io import replace_file
 
 
@@ -269,3 +270,13 @@ def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     with complete_folder(tmp_path / "dump") as temporary:
         (temporary / "a.npy").write_text("a")
     assert reached == [temporary / "a.npy", temporary, tmp_path]
+
+
+@pytest.mark.parametrize("target", ["there.txt", "missing.txt"])
+def test_a_link_is_refused_where_the_user_has_not_named_the_path(tmp_path, target):
+    (tmp_path / "there.txt").write_text("old")
+    (tmp_path / "note").symlink_to(target)
+    told = pytest.raises(InputError, match=f"note: it is a link to {target}; remove it")
+    with told, replace_file(tmp_path / "note", follow_links=False):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["note", "there.txt"]

@@ -3,6 +3,7 @@
 import pytest
 
 from unhub.foundation.errors import InputError
+from unhub.io.address import find
 from unhub.stores import parse
 from unhub.stores.address import without_secrets
 from unhub.stores.faults import sentence
@@ -65,3 +66,26 @@ def test_an_endless_address_is_refused_and_shown_in_part() -> None:
     with pytest.raises(InputError, match="has 300,025 letters; at most 4,096 are taken"):
         parse(endless)
     assert len(without_secrets(endless)) < 5000
+
+
+def test_a_name_alone_before_the_host_is_a_key_unless_the_store_has_users():
+    for scheme in ("qdrant", "milvus", "chroma"):
+        address = parse(f"{scheme}://S3CRET@host/photos")
+        assert (str(address), address.user, address.password) == (f"{scheme}://host/photos", None, "S3CRET")
+    assert str(parse("pgvector://me@host/shop")) == "pgvector://me@host/shop"
+
+
+@pytest.mark.parametrize("path", ["photos;api_key=S3CRET", "photos%3Bapi_key=S3CRET", "photos;a=1;token=S3CRET"])
+def test_a_secret_behind_a_semicolon_is_not_shown(path):
+    with pytest.raises(InputError, match="has a secret behind a ';'; write '\\?' instead"):
+        parse(f"qdrant://host/{path}")
+    assert "S3CRET" not in without_secrets(f"qdrant://host/{path}")
+
+
+@pytest.mark.parametrize(
+    "text", ["qdrant//u:S3CRET@host/photos", "qdrant//S3CRET@host", "qdrant:u:S3CRET@host", "host/p?api_key=S3CRET"]
+)
+def test_an_address_that_is_taken_for_a_path_is_not_shown(text):
+    with pytest.raises(InputError, match="targets: there is no such file, and it looks like the address") as caught:
+        find(text, name="targets")
+    assert "S3CRET" not in str(caught.value)

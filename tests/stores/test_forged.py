@@ -198,6 +198,39 @@ def test_an_alias_that_does_not_point_to_ours_stays_and_goes_to_no_invented_plac
     assert (back["removed"], back["alias_now"], aliases()) == (place, None, (trip.name, None))
 
 
+@pytest.mark.xdist_group("qdrant")
+@pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
+def test_the_aliases_of_another_collection_stay_its_own(trip):
+    _beside(trip, "payroll")
+    url, file = trip.url.replace(trip.name, "payroll").replace("payroll_home", f"{trip.name}_home"), trip.file.parent
+    unhub.fit("sn", targets=url, query_bank=trip.problem.queries, tau=0.05).save(file / "payroll.unhub")
+    other = unhub.export(file / "payroll.unhub", url).record
+    done = unhub.export(trip.file, trip.url).record
+    known = unhub.load(trip.file)
+
+    def points_to(alias):
+        with closing(open_store(trip.url)) as store:
+            return store.alias(alias)
+
+    for alias in ("payroll_corrected", "invented"):
+        before = points_to(alias)
+        assert before == {"payroll_corrected": other.place, "invented": None}[alias]
+        replace(known, exports=(replace(done, alias=alias),)).save(trip.file)
+        assert unhub.export(trip.file, trip.url).record.alias is None
+        assert points_to(alias) == before
+    for place in ("payroll", other.place):
+        replace(known, exports=(replace(done, alias_before=place),)).save(trip.file)
+        assert unhub.rollback(trip.file, to=trip.url).plain()[0]["alias_now"] is None
+        assert points_to(done.alias) is None
+        done = unhub.export(trip.file, trip.url).record
+    unhub.rollback(trip.file, to=trip.url)
+    with closing(open_store(trip.url)) as store:
+        store.point(done.alias, other.place)  # the user has it elsewhere by now
+    replace(known, exports=(done,)).save(trip.file)
+    assert unhub.export(trip.file, trip.url).record.alias is None
+    assert points_to(done.alias) == other.place
+
+
 # --- what is beside a place -----------------------------------------------------------------------------------------
 
 

@@ -101,3 +101,20 @@ def test_a_lock_file_that_cannot_be_removed_is_let_go_all_the_same(tmp_path):
         own.__exit__(None, None, None)
     with moved.open("rb+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which nobody holds
+
+
+def test_a_link_to_a_correction_has_the_lock_of_the_file(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "same.unhub").symlink_to("../photos.unhub")
+    told = pytest.raises(InputError, match="another process works on the exports of")
+    linked = Journal(tmp_path / "elsewhere" / "same.unhub")
+    with Journal(tmp_path / "photos.unhub").alone(), told, linked.alone():
+        pass
+
+
+def test_a_journal_that_is_a_link_is_neither_read_nor_written_through(tmp_path):
+    (tmp_path / "photos.unhub.exporting").symlink_to("new_config.json")
+    journal = Journal(tmp_path / "photos.unhub")
+    with pytest.raises(InputError, match=r"photos.unhub.exporting is a link to new_config.json, and not unhub's"):
+        journal.read()
+    assert not (tmp_path / "new_config.json").exists()

@@ -15,6 +15,8 @@ from unhub.foundation.regular_files import open_regular, why_not_regular
 
 SEPARATOR = "::"
 _STORE = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):/+")
+_SECRET = re.compile(r":[^/]*@|//[^/]+@|[?&;][^/]*(key|token|pass|pwd|secret)[^/]*=", re.IGNORECASE)
+"""what an address of a store has in it that must not be shown, where a path seldom has it"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ def find(source: str | os.PathLike[str], *, name: str) -> Address:
         head, mark, key = text, "", ""
     address = Address(name, Path(os.path.abspath(head)), key if mark else None)
     if not os.path.exists(address.path):
+        if _SECRET.search(text):
+            raise InputError(
+                f"{name}: there is no such file, and it looks like the address of a store, which begins with the name "
+                f"of the store and ://, as in qdrant://host/photos; write it so."
+            )
         raise InputError(f"{name}: {_not_found(address.path)}")
     if mark and not key:
         raise address.problem(f"is followed by '{SEPARATOR}' but no name; write {head}{SEPARATOR}key or {head}.")

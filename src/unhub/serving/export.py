@@ -22,6 +22,7 @@ from unhub.serving.places import (
     alias_before,
     another_tag,
     bias_name,
+    is_export,
     not_unit,
     own_place,
     point_back,
@@ -236,13 +237,21 @@ def _beside_unmarked(
 
 
 def _noted_alias(collection: Collection, before: Export) -> str | None:
-    """The alias that a file notes, unless it points by now to what is not unhub's: that is not taken from anybody."""
+    """The alias that a file notes, if it points to this export already or if it is the one that every export gets.
+
+    A file may come from anybody: no other alias is taken that the user has not named now, and none from what is not an
+    export of this collection.
+    """
     if before.alias is None or not collection.abilities.aliases:
         return None
     now = collection.alias(before.alias)
+    if now is not None and now == before.place:
+        return before.alias
+    if before.alias != OWN_ALIAS.format(collection.name):
+        return None
     if now is None:
-        return _free_alias(collection, before.alias)
-    return before.alias if now == before.place or collection.sibling(now).made_by_unhub() else None
+        return _free_alias(collection, None)
+    return before.alias if is_export(collection, now) else None
 
 
 def _free_alias(collection: Collection, alias: str | None) -> str | None:

@@ -24,7 +24,9 @@ class Journal:
     """``photos.unhub.exporting``: what is being written where; gone once the correction file itself says so."""
 
     def __init__(self, correction: str | os.PathLike[str]) -> None:
-        self.path = Path(f"{os.fspath(Path(correction).expanduser())}.exporting")
+        self.path = Path(
+            f"{os.path.realpath(Path(correction).expanduser())}.exporting"
+        )  # one, whatever links lead here
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -35,6 +37,8 @@ class Journal:
 
     def read(self) -> list[Export]:
         """The exports that were begun and not finished."""
+        if self.path.is_symlink():
+            raise InputError(f"{self.path} is a link to {os.readlink(self.path)}, and not unhub's; remove it.")
         try:
             noted = read_json(self.path, longest=LONGEST)
             return [Export.from_plain(each) for each in noted["exports"]]
@@ -58,7 +62,7 @@ class Journal:
         if not exports:
             self.path.unlink(missing_ok=True)
             return
-        with replace_file(self.path) as temporary:
+        with replace_file(self.path, follow_links=False) as temporary:
             temporary.write_text(json.dumps({"exports": [each.plain() for each in exports]}), encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ to or removed it must carry the mark that an export leaves in the store.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -111,9 +112,19 @@ def _no_mark(collection: Collection, export: Export) -> str:
 
 
 def point_back(collection: Collection, alias: str, before: str | None) -> None:
-    """Points an alias where it was, if there is such a collection; takes it away otherwise."""
-    there = before is not None and collection.sibling(before).exists()
+    """Points an alias where it was, if that is this collection or an export of it; takes it away otherwise.
+
+    Where it was stands in a file that may come from anybody, who could name any collection.
+    """
+    there = before is not None and (before == collection.name or is_export(collection, before))
     collection.point(alias, before if there else None)
+
+
+def is_export(collection: Collection, name: str) -> bool:
+    """Whether there is a collection of that name which unhub has written as an export of this one."""
+    tag = name[-8:]
+    ours = re.fullmatch("[0-9a-f]{8}", tag) is not None and name == collection.derived(tag)
+    return ours and collection.sibling(name).made_by_unhub()
 
 
 def alias_before(collection: Collection, alias: str | None, known: Iterable[Export]) -> str | None:

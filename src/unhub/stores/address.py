@@ -18,6 +18,8 @@ LONGEST = 4096
 """letters of an address; looking for secrets takes longer than its length"""
 OPEN = ("passfile", "sslkey")
 """parameters that are only called so: paths of files"""
+USERS = ("pgvector", "postgresql")
+"""stores that know a user without a password; to others one name before the @ is a key"""
 
 
 @dataclass(frozen=True)
@@ -141,19 +143,26 @@ def parse(url: str) -> Address:
             f"the address of the {scheme} store has another address with a secret in its path; give it as an option, "
             f"such as {scheme}:///name?uri=..."
         )
+    _, mark, settings = unquote(split.path).partition(";")
+    if mark and masked(settings) != settings:
+        raise InputError(f"the address of the {scheme} store has a secret behind a ';'; write '?' instead.")
     options = {name: masked(value) for name, value in pairs if not _is_secret(name)}
     secrets = {name.lower(): value for name, value in pairs if _is_secret(name) or masked(value) != value}
     host = split.netloc.rpartition("@")[2]
     if port is not None:
         host = host.rpartition(":")[0]
+    user = None if split.username is None else unquote(split.username)
+    password = None if split.password is None else unquote(split.password)
+    if user and password is None and scheme not in USERS:
+        user, password = None, user
     return Address(
         scheme=scheme,
         host=unquote(host),
         port=port,
         path=unquote(split.path),
         options=options,
-        user=None if split.username is None else unquote(split.username),
-        password=None if split.password is None else unquote(split.password),
+        user=user,
+        password=password,
         secrets=secrets,
     )
 

@@ -34,6 +34,7 @@ from unhub.stores.faiss.index import (
     spec_of,
     turn,
 )
+from unhub.stores.faiss.on_disk import other_file
 from unhub.stores.faiss.spool import Spool
 from unhub.stores.faults import guarded
 from unhub.stores.lengths import are_unit
@@ -162,12 +163,15 @@ class FaissIndex:
         assert isinstance(like, FaissIndex)
         if self.path.is_symlink():
             raise InputError(f"{self.path} is a link; remove it first.")
-        if self.path.exists() or self._spool.exists():
+        if self.path.exists():
             return
         origin, _ = like._index()
         with guarded(self.address, "cannot be written"):
             made = spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric)
-            self._spool.create(made, marked=True)
+            if not self._spool.exists():
+                self._spool.create(made, marked=True)
+            elif self._spool.spec() != made:
+                raise InputError(f"{self._spool.folder} was begun for another kind of index; remove it, export again.")
 
     def put(self, block: Block) -> None:
         """Appends to the spool."""
@@ -269,6 +273,12 @@ class FaissIndex:
         """Has a child process read the file first: faiss can loop or crash on a damaged one."""
 
         def ask() -> Any:
+            elsewhere = other_file(self.path)
+            if elsewhere is not None:
+                raise StoreError(
+                    f"{self.url} keeps its vectors in another file ({elsewhere[:_REASON]!r}), which an index from "
+                    f"anybody could name, so that it is not opened; write an index that holds its lists itself."
+                )
             return probe(_PROBE, {"path": str(self.path.absolute())}, size=size, memory=_SIZES_IN_MEMORY * size)
 
         try:

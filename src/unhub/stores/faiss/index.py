@@ -48,6 +48,19 @@ class Spec:
         """The fields as JSON can hold them."""
         return asdict(self)
 
+    @classmethod
+    def from_plain(cls, read: dict[str, Any]) -> Spec:
+        """The spec of such fields; a TypeError or a ValueError if they are others."""
+        spec = cls(**read)
+        numbers = [spec.dim, *(n for n in (spec.ef_search, spec.ef_construction, spec.nprobe) if n is not None)]
+        if not isinstance(spec.factory, str) or spec.metric not in ("ip", "l2"):
+            raise ValueError("no index is of this kind")
+        if not spec.dim or not all(type(each) is int and 0 <= each < 2**31 for each in numbers):
+            raise ValueError("no index has these numbers")
+        if spec.ranges is not None and not all(type(each) is float for each in spec.ranges):
+            raise ValueError("no index has these ranges")
+        return spec
+
 
 def _requantised(factory: str, old: int, new: int) -> str:
     """The factory string with as many sub-quantisers as keep the length of a part.

@@ -1,28 +1,31 @@
 """Vectors on their way into a faiss index: appended to two plain files, so that a kill loses at most the last block.
 
-A block that was appended is on the disk: it is there after a power failure too.
+A block that was appended is on the disk: it is there after a power failure too. The folder may have come from somebody
+else together with the index, so that only regular files of one name are opened in it: a link would lead elsewhere.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.durable import names_to_disk
 from unhub.foundation.errors import InputError
-from unhub.foundation.json_files import read_json
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
 
 SPEC, MADE_BY = "spec.json", "made_by"
-LONGEST_SPEC = 1 << 20
-"""bytes; ours have some hundred"""
+LONGEST = 2**24
+"""bytes of a spec; the ranges of a scalar quantiser take about 40 for each dimension"""
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 class Spool:
@@ -34,7 +37,7 @@ class Spool:
 
     def exists(self) -> bool:
         """Whether something has been begun."""
-        return not self.folder.is_symlink() and (self.folder / SPEC).is_file()
+        return not self.folder.is_symlink() and os.path.lexists(self.folder / SPEC)
 
     def create(self, spec: Spec, *, marked: bool) -> None:
         """Begins with an empty spool; ``marked``: of an index that unhub makes. Nothing that is there is removed."""
@@ -42,17 +45,17 @@ class Spool:
             raise InputError(f"the folder {self.folder} has other things in it; move them elsewhere.")
         self.folder.mkdir(parents=False, exist_ok=True)
         self._trimmed = False
-        with replace_file(self.folder / SPEC) as temporary:
+        with replace_file(self.folder / SPEC, follow_links=False) as temporary:
             temporary.write_text(json.dumps({**spec.plain(), MADE_BY: "unhub" if marked else None}))
 
     def spec(self) -> Spec:
         """The index to be made."""
-        return Spec(**{name: value for name, value in self._read().items() if name != MADE_BY})
+        return self._read()[0]
 
     @property
     def marked(self) -> bool:
         """Whether it is of an index that unhub makes."""
-        return self._read().get(MADE_BY) == "unhub"
+        return bool(self._read()[1] == "unhub")
 
     def append(self, ids: IntArray, vectors: FloatArray) -> None:
         """Adds rows: the vectors first, so that an id never stands without its vector."""
@@ -62,7 +65,7 @@ class Spool:
             raise ValueError(f"vectors of shape {rows.shape} came where ({len(ids)}, {width}) are wanted")
         self._trim(width)
         for name, data in (("vectors", rows), ("ids", np.ascontiguousarray(ids, dtype="<i8"))):
-            with open(self.folder / name, "ab") as file:
+            with self._open(name, _APPEND) as file:
                 file.write(data.tobytes())
                 file.flush()
                 os.fsync(file.fileno())
@@ -72,7 +75,8 @@ class Spool:
         count = self._count(self.spec().dim)
         if not count:
             return np.empty(0, dtype=np.int64)
-        return np.fromfile(self.folder / "ids", dtype="<i8", count=count).astype(np.int64)
+        with self._open("ids") as file:
+            return np.fromfile(file, dtype="<i8", count=count).astype(np.int64)
 
     def latest(self) -> tuple[IntArray, IntArray]:
         """The ids and the rows of their newest vectors, in the order they came in."""
@@ -87,7 +91,8 @@ class Spool:
         count = self._count(width)
         if not count:
             return np.empty((0, width), dtype=np.float32)
-        return np.memmap(self.folder / "vectors", dtype="<f4", mode="r", shape=(count, width))
+        with self._open("vectors") as file:
+            return np.memmap(file, dtype="<f4", mode="r", shape=(count, width))
 
     def drop(self) -> None:
         """Removes its files, the spec last, since that says what they are; and the folder, if nothing else is in it."""
@@ -99,20 +104,43 @@ class Spool:
         with suppress(OSError):
             self.folder.rmdir()
 
-    def _read(self) -> dict[str, Any]:
+    def _open(self, name: str, flags: int = os.O_RDONLY) -> BinaryIO:
+        """A file of the spool; refused if it is, or is in, what a spool never is."""
+        path = self.folder / name
+        if self.folder.is_symlink() or (os.path.lexists(path) and not _is_plain(os.lstat(path))):
+            raise self._not_ours(name)
+        handle = os.open(path, flags | _SAFE, 0o666)
         try:
-            read = read_json(self.folder / SPEC, longest=LONGEST_SPEC)
-        except ValueError:
-            read = None
-        if not isinstance(read, dict):
-            raise InputError(f"{self.folder / SPEC} is damaged; remove the folder {self.folder} and export again.")
-        return read
+            if not _is_plain(os.fstat(handle)):
+                raise self._not_ours(name)
+            return os.fdopen(handle, "rb" if flags == os.O_RDONLY else "ab")
+        except BaseException:
+            os.close(handle)
+            raise
+
+    def _not_ours(self, name: str) -> InputError:
+        return InputError(
+            f"{self.folder / name} is a link, a pipe or a folder and not part of an export; see where it comes from "
+            f"and remove {self.folder}."
+        )
+
+    def _read(self) -> tuple[Spec, Any]:
+        """The index to be made, and who has begun it."""
+        try:
+            with self._open(SPEC) as file:
+                read = json.loads(file.read(LONGEST))
+            made_by = read.pop(MADE_BY, None)
+            return Spec.from_plain(read), made_by
+        except InputError:
+            raise
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(f"{self.folder / SPEC} is damaged; remove {self.folder} and export again.") from error
 
     def _count(self, width: int) -> int:
         sizes = []
         for name, unit in (("ids", 8), ("vectors", 4 * width)):
-            with suppress(FileNotFoundError):
-                sizes.append((self.folder / name).stat().st_size // unit)
+            with suppress(FileNotFoundError), self._open(name) as file:
+                sizes.append(os.fstat(file.fileno()).st_size // unit)
         return min(sizes) if len(sizes) == 2 else 0
 
     def _trim(self, width: int) -> None:
@@ -121,10 +149,15 @@ class Spool:
             return
         count = self._count(width)
         for name, unit in (("ids", 8), ("vectors", 4 * width)):
-            with open(self.folder / name, "ab") as file:
+            with self._open(name, _APPEND) as file:
                 file.truncate(count * unit)
         names_to_disk(self.folder)
         self._trimmed = True
+
+
+def _is_plain(facts: os.stat_result) -> bool:
+    """Whether this is a regular file that has no other name, through which more than the spool would change."""
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
 def _inside(folder: Path) -> list[str]:

@@ -17,6 +17,7 @@ from unhub.stores.address import Address
 from unhub.stores.protocol import Collection
 from unhub.stores.qdrant.client_engine import ClientEngine
 from unhub.stores.qdrant.collection import OPTIONS, QdrantCollection
+from unhub.stores.qdrant.local_folder import check_folder
 from unhub.stores.qdrant.opened import Opened, opened_at
 from unhub.stores.qdrant.shape import switch
 
@@ -62,4 +63,5 @@ def _local(folder: str) -> Any:
     """The client in local mode, in a folder where it has been before: it would make any other, and that is a change."""
     if not os.path.exists(os.path.join(folder, "meta.json")):
         raise FileNotFoundError(f"no Qdrant client has written to the folder {folder}")
+    check_folder(folder)
     return require("qdrant_client", extra="qdrant").QdrantClient(path=folder)
