@@ -84,7 +84,7 @@ def test_a_file(vectors, tmp_path):
     noted["settings"]["strength"] = 1e30
     text = json.dumps(noted)
     save_file(load(whole), path, {"unhub": text, "unhub_sha256": hashlib.sha256(text.encode()).hexdigest()})
-    with pytest.raises(unhub.InputError, match=r"strength is 1e\+30; give a number from 0 .* to 4"):
+    with pytest.raises(unhub.InputError, match=r"x\.unhub has strength 1e\+30; unhub takes 0 to 4 now; fit again"):
         unhub.load(path)
 
 

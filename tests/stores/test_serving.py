@@ -530,3 +530,18 @@ def test_only_what_was_there_is_called_removed(index, problem, tmp_path):
 def test_advice_fits_what_the_store_said(said, advice):
     with pytest.raises(StoreError, match=advice), guarded(parse("faiss:///photos.faiss"), "cannot be read"):
         raise RuntimeError(said)
+
+
+def test_a_store_that_was_emptied_takes_nothing_from_a_correction(tmp_path):
+    problem = Problem.make(count=40, dim=8, queries=20)
+    index = faiss.IndexIDMap2(faiss.IndexFlatIP(8))
+    index.add_with_ids(problem.vectors, np.arange(40, dtype=np.int64))
+    faiss.write_index(index, str(tmp_path / "photos.faiss"))
+    url, file = f"faiss://{tmp_path}/photos.faiss", tmp_path / "photos.unhub"
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    before = file.read_bytes()
+    index.reset()
+    faiss.write_index(index, str(tmp_path / "photos.faiss"))
+    with pytest.raises(InputError, match=r"photos\.faiss is empty; fill it first"):
+        unhub.refresh(file, url)
+    assert file.read_bytes() == before

@@ -141,11 +141,7 @@ def _through_store(
         vectors = asked[0 : len(asked)]
         fixed = retriever.search(vectors, k, filter=narrowed)
         before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
-        if retriever.form == "rerank":
-            console.complain(
-                "nothing that fits this correction is exported there, so the best by score are ranked again with the "
-                "bias; unhub export finds the rest too."
-            )
+        reranked = retriever.form == "rerank"
     if (
         filter is None
         and fixed.missing >= TELLING
@@ -154,6 +150,11 @@ def _through_store(
         raise InputError(
             f"none of the {fixed.missing:,} hits is in the correction, so this is probably another collection than it "
             f"was fitted on; give its own with --store."
+        )
+    if reranked:
+        console.complain(
+            "nothing that fits this correction is exported there, so only the best by score are ranked again with the "
+            "bias; unhub export makes the store look at every item."
         )
     if fixed.missing:
         console.complain(f"{fixed.missing:,} hits are not in the correction and count with a bias of 0.")

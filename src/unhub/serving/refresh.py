@@ -111,6 +111,8 @@ def _compared(known: Correction, collection: Collection, record: Export | None, 
     biases = Biases(known)
     comparison = Comparison(biases)
     total = collection.describe().count
+    if total == 0:
+        raise InputError(f"{collection.url} is empty; fill it first.")
     kept = _Marks(known.bias.copy(), _copy(known.digests), _copy(known.sketches))
     added: list[tuple[list[str], _Marks]] = []
     room = True

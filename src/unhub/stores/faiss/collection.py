@@ -187,6 +187,7 @@ class FaissIndex:
     def finish(self) -> None:
         """Makes the index of what was put, or the old one with what was put and without what was deleted."""
         if not (self._spool.exists() or self._gone or self._turned):
+            self._spool.drop()  # the empty folder that a kill may have left
             return
         faiss = require("faiss", extra="faiss")
         with guarded(self.address, "cannot be written"):
