@@ -12,6 +12,8 @@ VENV_BENCH = .venv-bench
 VENV_LOCK = .venv-lock
 VENV_RELEASE = .venv-release
 BIN = $(VENV)/bin
+SCALE ?= 100
+SEED ?= 0
 PIP = python -m pip install --quiet --disable-pip-version-check
 SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils chromium
 
@@ -43,8 +45,8 @@ test: $(VENV)/.ready $(VENV)/.system lint  ## lint, types, import layers, and ev
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests
 	$(BIN)/python -m pytest --doctest-modules -q src/unhub
 
-attack: $(VENV)/.ready  ## the long attack: kills, forgeries, damaged files, threads, bad requests
-	cd tests && ../$(BIN)/python -m attack
+attack: $(VENV)/.ready  ## the long attack: kills, forgeries, damaged files, threads, bad requests (hours; SCALE=5: minutes)
+	cd tests && ../$(BIN)/python -m attack --scale $(SCALE) --seed $(SEED)
 
 lint: $(VENV)/.ready  ## ruff, mypy in strict mode, import layers
 	$(BIN)/ruff check .
