@@ -127,6 +127,10 @@ TENSORS = {
     "ids in a square": ({"ids": np.zeros((2, 2), dtype=np.uint8)}, "its ids has the wrong shape"),
     "ids that are numbers": ({"ids": b"[" + b"1," * 11 + b"1]"}, "its ids are damaged"),
     "ids that repeat": ({"ids": json.dumps(["a"] * TARGETS).encode()}, "its ids are damaged"),
+    "half of a character": (
+        {"ids": json.dumps(["\ud800", *map(str, range(TARGETS - 1))]).encode()},
+        "its ids hold half of a character",
+    ),
     "nested ids": ({"ids": b"[" * 40_000 + b"]" * 9_000}, "recursion"),
     "ids far too long": ({"ids": json.dumps(["a" * 5_000] * TARGETS).encode()}, "its ids are too long"),
 }  # fmt: skip

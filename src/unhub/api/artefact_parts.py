@@ -139,7 +139,17 @@ def read_ids(tensor: AnyArray | None, count: int) -> tuple[str, ...] | None:
     ids = json.loads(tensor.tobytes())
     names = isinstance(ids, list) and len(ids) == count and all(isinstance(each, str) for each in ids)
     _agree(names and len(set(ids)) == count, "its ids are damaged")
+    _agree(_is_unicode(ids), "its ids hold half of a character")
     return tuple(ids)
+
+
+def _is_unicode(texts: list[str]) -> bool:
+    """Whether texts can be written as UTF-8: a lone surrogate, which JSON can hold, cannot."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _finite(tensor: AnyArray) -> bool:

@@ -115,7 +115,7 @@ def _try_chunks(dataset: Any, filters: list[int], ratio: int, limit: int) -> Non
 
     if hasattr(dataset.id, "chunk_iter"):
         dataset.id.chunk_iter(visit)
-    else:  # h5py that was built with HDF5 before 1.12.3
+    else:  # h5py that was built with an older HDF5
         for place in range(dataset.id.get_num_chunks()):
             visit(dataset.id.get_chunk_info(place))
     for start in suspects:

@@ -41,7 +41,7 @@ def check_folder(folder: str) -> None:
         if POINTS in files:
             _check_points(os.path.join(inside, POINTS))
         elif any(name.startswith(OLD_POINTS) for name in files):
-            raise StoreError(f"{inside} is of a Qdrant client before 1.2, which is not opened; make it again.")
+            raise StoreError(f"{inside} is of an old Qdrant client (before 1.1.7), which is not opened; make it again.")
 
 
 def _check_file(path: str) -> None:
