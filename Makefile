@@ -61,7 +61,7 @@ format: $(VENV)/.ready  ## put the code in order
 bench-stores: $(VENV)/.ready  ## corrected beside raw search in every store, exports beside bulk writes, a million vectors
 	$(BIN)/python benchmarks/in_stores.py
 	$(BIN)/python benchmarks/million.py
-	$(BIN)/python benchmarks/forms.py
+	$(BIN)/python benchmarks/strategies.py
 
 bench-page: $(VENV)/.ready  ## how quickly the page answers, and a hundred visitors at once
 	$(BIN)/python benchmarks/page.py

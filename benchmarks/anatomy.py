@@ -24,14 +24,14 @@ from running import versions, write_json
 import unhub
 
 PARTS = {
-    "products": ("unhub.banks.embedding", "EmbeddingBank.read"),
-    "fresh memory for the kernel": ("unhub.banks.passes", "touched"),
-    "fresh memory for a block": ("unhub.banks.bank", "touched"),
-    "first round, from scores": ("unhub.core.balance", "Balance.from_scores"),
-    "later rounds, from the kernel": ("unhub.core.balance", "Balance.from_kernel"),
+    "products": ("unhub.scores.embedding", "EmbeddingScores.read"),
+    "fresh memory for the kernel": ("unhub.scores.sinkhorn_shard", "prefault"),
+    "fresh memory for a block": ("unhub.scores.source", "prefault"),
+    "first round, from scores": ("unhub.core.sinkhorn_kernel", "SinkhornKernel.from_scores"),
+    "later rounds, from the kernel": ("unhub.core.sinkhorn_kernel", "SinkhornKernel.from_kernel"),
     "column sums": ("unhub.core.logsumexp", "ColumnSums.add"),
-    "the best of each column": ("unhub.banks.column_top", "ColumnTop.add"),
-    "their selection at the end": ("unhub.banks.column_top", "ColumnTop.best"),
+    "the best of each column": ("unhub.scores.column_top", "ColumnTop.add"),
+    "their selection at the end": ("unhub.scores.column_top", "ColumnTop.best"),
     "fingerprint of the gallery": ("unhub.api.fit", "row_digests"),
 }
 """what is timed: a part never calls another one"""

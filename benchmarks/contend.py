@@ -16,8 +16,6 @@ from contenders import Outcome, contender
 from measuring import measure
 from problems import Shape, make_problem
 
-from unhub.core import kernels
-
 
 def arrays(outcome: Outcome) -> dict[str, np.ndarray]:
     """What is to be compared with the reference."""
@@ -37,11 +35,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     chosen = contender(options.key)
     tiny = make_problem(options.shape.tiny, options.seed)
-    kernels.WORTH_COMPILING, usual = 1, kernels.WORTH_COMPILING  # so that the tiny call loads what the large one uses
     chosen.prepare(tiny)()
     if chosen.rival is not None:
         chosen.rival(tiny)()
-    kernels.WORTH_COMPILING = usual
     problem = make_problem(options.shape, options.seed)
     pair = chosen.product(problem)
     work = chosen.prepare(problem)

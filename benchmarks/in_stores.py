@@ -126,15 +126,15 @@ def _measured(
         }
 
     measured = searched()
-    if done.tested.effort > 1:  # the same index, told to look at no more than the raw one
+    if done.self_test.effort > 1:  # the same index, told to look at no more than the raw one
         unhub.export(file, url, effort=1)
         measured |= {f"{name}_same_effort": value for name, value in searched().items()}
     unhub.rollback(file, to=url)
     return measured | {
         "store": loader.store,
         "index": loader.index,
-        "form": done.plan.form,
-        "effort": done.tested.effort,
+        "strategy": done.plan.strategy,
+        "effort": done.self_test.effort,
         "own_seconds": own,
         "writing_seconds": writing,
         "writing_speed": own / writing,
@@ -150,7 +150,7 @@ def _best(scores: np.ndarray) -> np.ndarray:
 
 
 COLUMNS = {
-    "form": "form:>15",
+    "strategy": "strategy:>15",
     "raw ms": "raw_ms:>9.3f",
     "corrected": "corrected_ms:>11.3f",
     "ratio": "latency_ratio:>7.2f",

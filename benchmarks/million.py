@@ -80,7 +80,7 @@ def work(url: str, folder: Path, dim: int) -> dict[str, float]:
     began = time.perf_counter()
     done = unhub.export(folder / "items.unhub", url)
     steps["export"] = time.perf_counter() - began
-    assert done.record.state == "serving", done.tested
+    assert done.record.state == "serving", done.self_test
     return {**steps, "written": done.written, "peak_bytes": peak_memory()}
 
 

@@ -31,10 +31,18 @@ def said(correction: Any) -> str:
 
 def _fitted(problem: Problem, method: str, memory: str | None = None) -> Any:
     import unhub
+    from unhub.core.execution import Execution
 
+    compiled = Execution(compiled=True)  # so that a tiny warm-up call loads what the large one uses
     banks = {"target_bank": problem.target_bank} if method == "dbsn" else {}
     return unhub.fit(
-        method, targets=problem.targets, query_bank=problem.bank, memory=memory, **banks, **SETTINGS[method]
+        method,
+        targets=problem.targets,
+        query_bank=problem.bank,
+        memory=memory,
+        executor=compiled,
+        **banks,
+        **SETTINGS[method],
     )
 
 

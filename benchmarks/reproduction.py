@@ -22,10 +22,13 @@ from measuring import peak_memory, product_seconds
 from running import versions, write_json
 
 from unhub.experiments import preset, read_experiment
+from unhub.experiments.figures import FigureSettings, figure_data, possible_figures
+from unhub.experiments.protocols import possible, result_table
 from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
-from unhub.experiments.running import TABLES, possible, tables_of
 from unhub.experiments.sources import evaluated
-from unhub.report import experiment_figures, figure_drawing, result_files
+from unhub.report import result_files
+from unhub.report.drawing import draw
+from unhub.report.figures import save
 
 CAPTIONS = 5
 DIM = 512
@@ -82,14 +85,17 @@ def everything(path: Path, folder: Path) -> dict[str, float]:
     for name, lacking in possible(run.experiment).items():
         if lacking is None:
             began = time.perf_counter()
-            (made,) = tables_of(run, [TABLES[name].name])
-            result_files.write(made, run.experiment, folder)
+            result_files.write(result_table(name, run), run.experiment, folder)
             seconds[f"table {name}"] = time.perf_counter() - began
-    shown = figure_drawing.Shown(run, folder / "figures")
-    for name, lacking in experiment_figures.possible(run.experiment).items():
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    settings = FigureSettings(run, folder=folder / "figures")
+    for name, lacking in possible_figures(run.experiment).items():
         if lacking is None:
             began = time.perf_counter()
-            experiment_figures.draw(name, shown)
+            for data in figure_data(name, settings):
+                drawn = draw(data)
+                if drawn is not None:
+                    save(drawn, folder / "figures" / data.stem)
             seconds[f"figure {name}"] = time.perf_counter() - began
     return seconds
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from unhub import methods, metrics
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started with an & by a script: programs under test hear Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -40,6 +42,13 @@ def shared_data():
         return path
 
     return find
+
+
+@pytest.fixture
+def own_registries(monkeypatch):
+    """Methods and metrics that a test registers are forgotten after it."""
+    for registry in (methods.registry, metrics.registry):
+        monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
 
 
 @pytest.fixture

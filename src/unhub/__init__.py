@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from unhub.foundation.version import VERSION as __version__
+from unhub.foundation import VERSION as __version__
 
 if TYPE_CHECKING:
     from unhub import io, methods, metrics, stores
@@ -21,41 +21,49 @@ if TYPE_CHECKING:
     from unhub.api.fit import fit
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
+    from unhub.dataset import Dataset
+    from unhub.deploy.export import ExportResult, export
+    from unhub.deploy.planning import plan_export
+    from unhub.deploy.refresh import RefreshResult, refresh
+    from unhub.deploy.retriever import Retriever, connect
+    from unhub.deploy.rollback import RollbackResult, rollback
+    from unhub.encoders.run import Encoded, encode
     from unhub.foundation.errors import InputError, MissingDependencyError, StoreError, UnhubError, UnhubWarning
-    from unhub.methods import ADDITIVE, METHODS
-    from unhub.serving.export import Exported, export, plan_export
-    from unhub.serving.refresh import Refreshed, refresh
-    from unhub.serving.retriever import Retrieved, Retriever, connect
-    from unhub.serving.rollback import RolledBack, rollback
+    from unhub.methods import ADDITIVE, METHODS, register_method
+    from unhub.webapp.server import serve
 
 _HOMES = {
     "ADDITIVE": "methods",
     "Correction": "api.correction",
+    "Dataset": "dataset.dataset",
     "Diagnosis": "api.diagnose",
+    "Encoded": "encoders.run",
     "Evaluation": "api.evaluation",
-    "Exported": "serving.export",
+    "ExportResult": "deploy.export",
     "Hits": "api.hits",
     "InputError": "foundation.errors",
     "METHODS": "methods",
     "MethodResult": "api.evaluation",
     "MissingDependencyError": "foundation.errors",
-    "Refreshed": "serving.refresh",
-    "Retrieved": "serving.retriever",
-    "Retriever": "serving.retriever",
-    "RolledBack": "serving.rollback",
+    "RefreshResult": "deploy.refresh",
+    "Retriever": "deploy.retriever",
+    "RollbackResult": "deploy.rollback",
     "StoreError": "foundation.errors",
     "UnhubError": "foundation.errors",
     "UnhubWarning": "foundation.errors",
-    "connect": "serving.retriever",
+    "connect": "deploy.retriever",
     "diagnose": "api.diagnose",
+    "encode": "encoders.run",
     "evaluate": "api.evaluate",
-    "export": "serving.export",
+    "export": "deploy.export",
     "fit": "api.fit",
     "load": "api.artefact",
     "normalize": "api.normalize",
-    "plan_export": "serving.export",
-    "refresh": "serving.refresh",
-    "rollback": "serving.rollback",
+    "plan_export": "deploy.planning",
+    "refresh": "deploy.refresh",
+    "register_method": "methods",
+    "rollback": "deploy.rollback",
+    "serve": "webapp.server",
 }
 """name -> the module it lives in, imported when the name is first used"""
 
@@ -63,23 +71,25 @@ __all__ = [
     "ADDITIVE",
     "METHODS",
     "Correction",
+    "Dataset",
     "Diagnosis",
+    "Encoded",
     "Evaluation",
-    "Exported",
+    "ExportResult",
     "Hits",
     "InputError",
     "MethodResult",
     "MissingDependencyError",
-    "Refreshed",
-    "Retrieved",
+    "RefreshResult",
     "Retriever",
-    "RolledBack",
+    "RollbackResult",
     "StoreError",
     "UnhubError",
     "UnhubWarning",
     "__version__",
     "connect",
     "diagnose",
+    "encode",
     "evaluate",
     "export",
     "fit",
@@ -90,7 +100,9 @@ __all__ = [
     "normalize",
     "plan_export",
     "refresh",
+    "register_method",
     "rollback",
+    "serve",
     "stores",
 ]
 

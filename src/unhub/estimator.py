@@ -8,17 +8,16 @@ import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.api.fit import fit
-from unhub.api.sources import Metric
-from unhub.banks.embedding import vectors
 from unhub.core.augmentation import augment_targets
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Temperature
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, settings
+from unhub.foundation.types import FloatArray, IntArray, Similarity
+from unhub.methods import AdditiveMethod, HyperParameters, Method, additive
 from unhub.methods import method as method_by_name
 from unhub.metrics import Relevance
+from unhub.scores.embedding import vectors
 
 require("sklearn", extra="sklearn")
 
@@ -32,8 +31,8 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ``fit`` takes the gallery, ``transform`` takes targets, ``kneighbors`` and ``score`` take queries.
 
     method: a name of ``unhub.ADDITIVE``, or an object such as ``unhub.methods.SN(tau=0.02)``.
-    tau: "auto" follows the spread of the bank's scores; an object keeps its own tau unless a number is given here.
-    iterations, tol, strength, k, alpha: hyper-parameters of the method; None leaves each to the method.
+    tau, tau1, tau2, iterations, tol, strength, k, alpha, w, gamma, reg: hyper-parameters of the method, as in
+    ``unhub.fit``; None leaves each to the method, whose temperature then follows the spread of the bank's scores.
     query_bank: (bank, dim), past queries embedded as the gallery is: an array or a path. None: the gallery is its own
     bank, each target asked for by all the others and never by itself, since the perfect score of a vector with itself
     would drown every other. That suits search within one kind of item (image to image), not across two (text to image).
@@ -54,26 +53,36 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self,
         method: str | Method = "sn",
         *,
-        tau: Temperature | None = "auto",
+        tau: Temperature | None = None,
+        tau1: Temperature | None = None,
+        tau2: Temperature | None = None,
         iterations: int | None = None,
         tol: float | None = None,
         strength: float | None = None,
         k: int | None = None,
         alpha: float | None = None,
+        w: float | None = None,
+        gamma: float | None = None,
+        reg: float | None = None,
         query_bank: Any = None,
         target_bank: Any = None,
-        metric: Metric = "cosine",
+        metric: Similarity = "cosine",
         normalize: bool = True,
         memory: str | int | None = None,
         n_neighbors: int = 10,
     ) -> None:
         self.method = method
         self.tau = tau
+        self.tau1 = tau1
+        self.tau2 = tau2
         self.iterations = iterations
         self.tol = tol
         self.strength = strength
         self.k = k
         self.alpha = alpha
+        self.w = w
+        self.gamma = gamma
+        self.reg = reg
         self.query_bank = query_bank
         self.target_bank = target_bank
         self.metric = metric
@@ -97,7 +106,7 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         check_is_fitted(self)
         targets = validate_data(self, X, dtype=np.float32, reset=False)
-        reader = self.correction_.reader
+        reader = self.correction_._reader
         rows = reader.vectors(targets, "X")
         unit = vectors(rows, 0, len(rows), normalize=reader.normalize and reader.metric == "cosine")
         return augment_targets(unit, self._bias_of(targets))
@@ -115,7 +124,9 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         if wanted > self.bias_.size:
             raise InputError(
-                f"n_neighbors is {wanted} but the gallery has {self.bias_.size:,} targets; ask for no more than that."
+                "n_neighbors",
+                f"is {wanted} but the gallery has {self.bias_.size:,} targets",
+                "ask for no more than that",
             )
         hits = self.correction_.search(queries, k=wanted)
         return (1.0 - hits.scores, hits.rows) if return_distance else hits.rows
@@ -148,19 +159,13 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         )
 
     def _method(self) -> AdditiveMethod:
-        names = ("tau", "iterations", "tol", "strength", "k", "alpha")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        if self.tau == "auto":
-            del given["tau"]
-        chosen = method_by_name(self.method, cast(HyperParameters, given))
-        if self.tau == "auto" and isinstance(self.method, str):
-            follow = {name: "auto" for name in settings(chosen) if name in ("tau", "tau1", "tau2")}
-            chosen = method_by_name(chosen, cast(HyperParameters, follow))
-        return additive(chosen)
+        values = {name: getattr(self, name) for name in HyperParameters.__annotations__}
+        given = {name: value for name, value in values.items() if value is not None}
+        return additive(method_by_name(self.method, cast(HyperParameters, given)))
 
     def _bias_of(self, targets: FloatArray) -> FloatArray:
         """The fitted bias of rows that are in the gallery, the extended one of all others."""
-        fitted = self.correction_.digests
+        fitted = self.correction_._digests
         assert fitted is not None, "a correction fitted on vectors knows them"
         asked, order = row_digests(targets), np.argsort(fitted, kind="stable")
         place = order[np.searchsorted(fitted, asked, sorter=order).clip(max=fitted.size - 1)]

@@ -14,7 +14,7 @@ import pytest
 from reference.problems import unit_vectors
 
 import unhub
-from unhub.api.sources import Reader, kept_bytes
+from unhub.dataset.reader import Reader, kept_bytes
 from unhub.io import FileArray, open_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
@@ -255,7 +255,7 @@ def test_a_file_that_is_cut_while_it_is_open_does_not_end_the_process(tmp_path, 
 
 def test_an_array_of_a_file_travels_as_its_path(files, tmp_path):
     rows = open_rows(files["targets"], name="targets")
-    rows.data.keep()
+    rows.data.load()
     sent = pickle.dumps(rows)
     assert len(sent) < 1000
     np.testing.assert_array_equal(pickle.loads(sent)[:], np.load(files["targets"]))

@@ -220,7 +220,7 @@ def test_fitted_on_scores_it_says_what_it_cannot_do(unit_rows, gallery):
 MADE_UP = {
     "a key is missing": lambda data, parts: data.pop("offset"),
     "another kind of method": lambda data, parts: data.update(method="otn", settings={}),
-    "an unknown method": lambda data, parts: data.update(method="magic"),
+    "a method without a name": lambda data, parts: data.update(method="Magic!"),
     "settings are a list": lambda data, parts: data.update(settings=[1]),
     "tau was never settled": lambda data, parts: data["settings"].update(tau="auto"),
     "a number is infinite": lambda data, parts: data.update(offset=float("inf")),
@@ -248,6 +248,18 @@ def test_made_up_files_are_refused_in_a_sentence(case, correction, tmp_path):
     text = json.dumps(data)
     save_file(parts, path, metadata={"unhub": text, "unhub_sha256": hashlib.sha256(text.encode()).hexdigest()})
     with pytest.raises(InputError, match="is damaged or was not written by unhub"):
+        unhub.load(path)
+
+
+def test_a_method_that_is_not_here_is_named(correction, tmp_path):
+    path = tmp_path / "a.unhub"
+    correction.save(path)
+    with safe_open(path, framework="numpy") as opened:
+        data = json.loads(opened.metadata()["unhub"]) | {"method": "magic"}
+        parts = {name: opened.get_tensor(name).copy() for name in opened.keys()}  # noqa: SIM118
+    text = json.dumps(data)
+    save_file(parts, path, metadata={"unhub": text, "unhub_sha256": hashlib.sha256(text.encode()).hexdigest()})
+    with pytest.raises(InputError, match=r"a.unhub was fitted with the method 'magic', which is not here; install the"):
         unhub.load(path)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import unhub
 from unhub import InputError
-from unhub.banks import EmbeddingBank
+from unhub.core.execution import Execution
+from unhub.scores import EmbeddingScores
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -48,14 +49,14 @@ def test_without_a_bank_every_corrected_row_is_transductive(vectors, unit_rows):
 
 def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vectors, unit_rows, monkeypatch):
     rows_read = []
-    read = EmbeddingBank.read
+    read = EmbeddingScores.read
 
     def counted(self, start, stop, out=None):
         rows_read.append((id(self), stop - start))
         return read(self, start, stop, out)
 
     bank = unit_rows(600, 16)
-    monkeypatch.setattr(EmbeddingBank, "read", counted)
+    monkeypatch.setattr(EmbeddingScores, "read", counted)
     unhub.evaluate(**vectors, query_bank=bank, methods=["is"], tau=0.1)
     once = sum(rows for _, rows in rows_read)
     rows_read.clear()
@@ -66,16 +67,16 @@ def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vecto
 @pytest.mark.parametrize("size", [15, 90])
 def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, monkeypatch):
     rows_read = {}
-    read = EmbeddingBank.read
+    read = EmbeddingScores.read
 
     def counted(self, start, stop, out=None):
         rows_read[self.shape] = rows_read.get(self.shape, 0) + stop - start
         return read(self, start, stop, out)
 
-    monkeypatch.setattr(EmbeddingBank, "read", counted)
-    monkeypatch.setattr("unhub.core.blocks.LARGEST_BLOCK", 4000)
+    monkeypatch.setattr(EmbeddingScores, "read", counted)
     names = ["is", "dualis", "dualdis", "sn", "dbsn"]
-    unhub.evaluate(**vectors, query_bank=unit_rows(600, 16), target_bank=unit_rows(size, 16), methods=names)
+    banks = {"query_bank": unit_rows(600, 16), "target_bank": unit_rows(size, 16)}
+    unhub.evaluate(**vectors, **banks, methods=names, executor=Execution(block_rows=64))
     sampled = 16 * 40
     assert rows_read == {
         (80, 40): 80, (600, 40): pytest.approx(600, abs=sampled), (600, size): 600, (size, 40): size,
@@ -223,7 +224,7 @@ def test_the_callers_arrays_stay_as_they_are(scores, vectors):
     [
         ({"relevant": np.arange(80) % 40 + 1}, "looks 1-based"),
         ({"relevant": np.arange(12)}, "12"),
-        ({"relevant": np.arange(40)}, "looks transposed: pass scores.T, or swap queries and targets"),
+        ({"relevant": np.arange(40)}, "looks transposed: transpose the scores, or swap queries and targets"),
         ({"direction": "up"}, "direction is 'up'; use 'forward', 'reverse' or 'both'"),
         ({"ties": "kind"}, "kind"),
         ({"group_targets": "mean"}, "group_targets is 'mean'; use 'max'"),
@@ -244,7 +245,7 @@ def test_arguments_that_cannot_be_used_are_refused(change, sentence, vectors):
 
 def test_a_transposed_matrix_is_noticed(scores):
     with pytest.raises(
-        InputError, match=r"there are 80 queries and 40 targets but relevant has 40 entries, .* pass scores.T"
+        InputError, match=r"there are 80 queries and 40 targets but relevant has 40 entries, .* transpose the scores"
     ):
         unhub.evaluate(scores=scores, relevant=np.arange(40))
 
@@ -252,7 +253,7 @@ def test_a_transposed_matrix_is_noticed(scores):
 def test_test_queries_in_the_bank_are_refused_unless_meant(vectors, unit_rows):
     bank = np.concatenate((unit_rows(20, 16), vectors["queries"][[5, 8]]))
     with pytest.raises(
-        InputError, match=r"2 of 80 test queries are also in query_bank \(first rows: 5, 8\).*--allow-overlap"
+        InputError, match=r"2 of 80 test queries are also in query_bank \(first rows: 5, 8\).*allow_overlap=True"
     ):
         unhub.evaluate(**vectors, query_bank=bank, tau=0.1)
     allowed = unhub.evaluate(**vectors, query_bank=bank, tau=0.1, allow_overlap=True)

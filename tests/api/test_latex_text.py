@@ -2,7 +2,7 @@
 
 import pytest
 
-from unhub.api.latex_text import escape
+from unhub.foundation.tables import escape
 
 
 @pytest.mark.parametrize(

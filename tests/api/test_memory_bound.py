@@ -10,7 +10,7 @@ import pytest
 from reference.problems import unit_vectors
 
 import unhub
-from unhub.core import kernels
+from unhub.core.execution import Execution
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -36,11 +36,11 @@ def given(name, rows, columns, kind):
     return vectors | ({"iterations": 2} if name in ("sn", "dbsn") else {})
 
 
-def peak(name, arguments, memory=MEMORY):
+def peak(name, arguments, memory=MEMORY, executor=None):
     """The most that was allocated at once while the fit ran."""
     tracemalloc.start()
     try:
-        unhub.fit(name, **arguments, memory=memory)
+        unhub.fit(name, **arguments, memory=memory, executor=executor)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -48,12 +48,14 @@ def peak(name, arguments, memory=MEMORY):
 
 @pytest.mark.parametrize(("who", "kind", "rows", "columns"), CASES)
 @pytest.mark.parametrize("name", ["is", "nnn", "sn", "dbsn", "dualis"])
-def test_a_fit_stays_within_its_memory(name, who, kind, rows, columns, monkeypatch):
-    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1 if who == "compiled" else 1 << 60)
+def test_a_fit_stays_within_its_memory(name, who, kind, rows, columns):
+    executor = Execution(compiled=who == "compiled")
     for memory in (None, *(each * 30 * 340 for each in (4, 2, 1))):
-        unhub.fit(name, **given(name, 30, 40, kind), memory=memory)  # compiles and imports what is needed
+        unhub.fit(
+            name, **given(name, 30, 40, kind), memory=memory, executor=executor
+        )  # compiles and imports what is needed
     allowed = MEMORY + FOR_EACH_ITEM * (rows + columns)
-    found = peak(name, given(name, rows, columns, kind))
+    found = peak(name, given(name, rows, columns, kind), executor=executor)
     assert found <= allowed, f"{found / 1e6:.1f} MB of {allowed / 1e6:.1f} MB"
 
 
@@ -80,13 +82,13 @@ ORDINARY = {
 
 @pytest.mark.parametrize("case", ORDINARY)
 @pytest.mark.parametrize("name", ["is", "nnn", "sn"])
-def test_other_sources_stay_within_it_too(name, case, monkeypatch):
-    monkeypatch.setattr(kernels, "WORTH_COMPILING", 1)
+def test_other_sources_stay_within_it_too(name, case):
+    executor = Execution(compiled=True)
     arguments = ORDINARY[case](np.random.default_rng(0)) | ({} if name == "nnn" else {"tau": "auto"})
-    unhub.fit(name, **given(name, 30, 40, "float32"))
+    unhub.fit(name, **given(name, 30, 40, "float32"), executor=executor)
     rows = len(arguments.get("query_bank", arguments.get("scores")))
     columns = len(arguments["targets"]) if "targets" in arguments else arguments["scores"].shape[1]
-    found = peak(name, arguments | ({"iterations": 2} if name == "sn" else {}))
+    found = peak(name, arguments | ({"iterations": 2} if name == "sn" else {}), executor=executor)
     allowed = MEMORY + FOR_EACH_ITEM * (rows + columns)
     assert found <= allowed, f"{found / 1e6:.1f} MB of {allowed / 1e6:.1f} MB"
 

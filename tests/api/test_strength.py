@@ -11,7 +11,7 @@ from safetensors.numpy import load, save_file
 import unhub
 from unhub.cli import main
 from unhub.core.parameters import MOST_STRENGTH
-from unhub.methods import ADDITIVE, method
+from unhub.methods import ADDITIVE, IS, MethodDefaults, method
 
 SENTENCE = "strength is {}; give a number from 0 (no correction) to 4 (1 is the bias as it is)."
 WRONG = [-0.1, 4.1, 1e30, float("nan"), float("inf"), "1", None, True]
@@ -53,21 +53,21 @@ def test_the_command(vectors, tmp_path, monkeypatch, capsys):
         np.save(f"{name}.npy", vectors[name])
     words = ["fit", "--targets", "targets.npy", "--query-bank", "query_bank.npy", "-o", "x.unhub", "--strength", "9"]
     assert main(words) == 2
-    assert capsys.readouterr().err == f"unhub: {SENTENCE.format(9.0)}\n"
+    assert capsys.readouterr().err == f"unhub: --{SENTENCE.format(9.0)}\n"
 
 
 @dataclasses.dataclass(frozen=True)
-class Careless:
+class Careless(MethodDefaults):
     name = "careless"
-    needs = frozenset()
-    weighs = frozenset()
+    title = "careless"
+    description = "IS without a look at its strength."
     strength: float = 1.0
 
     def estimate(self, banks):
-        return method("is").estimate(banks)
+        return IS.paper().estimate(banks)
 
-    def columns(self, banks, potentials):
-        return method("is").columns(banks, potentials)
+    def bias_of(self, banks, potentials):
+        return IS.paper().bias_of(banks, potentials)
 
 
 def test_a_method_that_does_not_look(vectors):

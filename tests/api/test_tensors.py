@@ -298,7 +298,7 @@ def test_numbers_of_few_bits_are_what_they_stand_for(kind, library, arrays):
 
 def test_a_device_that_is_not_there(arrays):
     correction = unhub.fit("is", **given("is", arrays))
-    with pytest.raises(unhub.InputError, match="device 'potato' cannot be used"):
+    with pytest.raises(unhub.InputError, match="device is 'potato', which cannot be used"):
         correction.bias_tensor("potato")
 
 

@@ -100,7 +100,7 @@ def enter(folder: Path, home: Path) -> None:
 
 def run_command(words: str | list[str]) -> int:
     """The exit code of a command in this process."""
-    from unhub.entry import main
+    from unhub.__main__ import main
 
     sys.argv = ["unhub", *(words.split() if isinstance(words, str) else words)]
     return main()

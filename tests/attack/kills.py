@@ -96,9 +96,9 @@ class Place:
 def _write_checkpoints_at_once() -> None:
     """Fits and encodings of seconds keep no rounds; here they keep every one."""
     import unhub.api.checkpoint
-    import unhub.encode.parts
+    import unhub.encoders.parts
 
-    for module in (unhub.api.checkpoint, unhub.encode.parts):
+    for module in (unhub.api.checkpoint, unhub.encoders.parts):
         if hasattr(module, "EVERY"):
             module.EVERY = 0.0
 

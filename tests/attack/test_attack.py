@@ -37,7 +37,7 @@ def test_every_command_that_writes_is_killed() -> None:
 
 def test_every_format_is_changed_and_every_store_is_named() -> None:
     from unhub.io.formats import FORMATS
-    from unhub.stores.registry import STORES
+    from unhub.stores.adapter import STORES
 
     same = {".pth": ".pt", ".hdf5": ".h5"}
     endings = {Path(each.file).suffix for each in kinds().values()}

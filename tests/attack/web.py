@@ -39,7 +39,7 @@ LINES = (
 def attack(budget: Budget, only: str | None = None) -> Ledger:
     """Starts a server and sends it what a server should not be sent."""
     warm.imported()
-    from serve.conftest import serving, world
+    from webapp.conftest import serving, world
 
     ledger, rng = Ledger("web"), random.Random(budget.seed)
     with tempfile.TemporaryDirectory() as root:

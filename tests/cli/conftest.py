@@ -103,9 +103,8 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def script() -> list[str]:
-    """The command as it was installed beside this Python, or the same through the interpreter."""
-    installed = Path(sys.executable).parent / "unhub"
-    return [str(installed)] if installed.exists() else [sys.executable, "-c", "import unhub.cli as c; exit(c.main())"]
+    """The command, run by this Python."""
+    return [sys.executable, "-m", "unhub"]
 
 
 def environment(**extra: str) -> dict[str, str]:

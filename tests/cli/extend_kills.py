@@ -26,7 +26,7 @@ IN_PLACE = split("extend c.unhub --targets new_targets.npy -o c.unhub")
 def gallery(folder: Path) -> tuple[tuple[str, ...] | None, list[int], list[float]]:
     """Ids, digests and biases of the correction: what a longer one is."""
     found = unhub.load(folder / "c.unhub")
-    return found.ids, found.digests.tolist(), found.bias.tolist()
+    return found.ids, found._digests.tolist(), found.bias.tolist()
 
 
 def extend_kills(scratch: Path, *, points: int | None = None) -> Counter[str]:
@@ -46,7 +46,7 @@ def follow_kills(scratch: Path, *, points: int | None = None) -> Counter[str]:
     write_problem(here)
     address = f"faiss://{here}/photos.faiss"
     targets, new = np.load(here / "targets.npy"), np.load(here / "new_targets.npy")
-    with Killer("import faiss, unhub.cli.extend, unhub.serving.refresh") as killer:
+    with Killer("import faiss, unhub.cli.extend, unhub.deploy.refresh") as killer:
         for words in (
             ["fit", "--targets", address, "--query-bank", "bank.npy", "-o", "c.unhub"],
             ["export", "c.unhub", "--to", address],
@@ -66,6 +66,6 @@ def _size(folder: Path) -> str:
 def _exported(folder: Path) -> Any:
     """The correction, what was exported of it, and whether that is still noted as unfinished."""
     (export,) = unhub.load(folder / "c.unhub").exports
-    place = unhub.stores.open_store(f"faiss://{folder}/{export.place}")
+    place = unhub.stores.open_store(f"faiss://{folder}/{export.destination}")
     rows = [(each, row.tolist()) for block in place.scan() for each, row in zip(block.ids, block.vectors, strict=True)]
     return gallery(folder), export.state, sorted(rows), (folder / "c.unhub.exporting").exists()

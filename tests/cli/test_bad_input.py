@@ -117,19 +117,19 @@ CASES = {
     ),
     "dimension": Case(
         "fit --targets targets.npy --query-bank bad.npy -o out.unhub",
-        ("query_bank has dimension 5 but targets has 16", "same model"),
+        ("--query-bank has dimension 5 but --targets has 16", "same model"),
         changed("bank", lambda array: array[:, :5]),
     ),
     "empty bank": Case(
         "fit --targets targets.npy --query-bank bad.npy -o out.unhub",
-        ("query_bank", "(0, 16)"),
+        ("--query-bank", "(0, 16)"),
         changed("bank", lambda array: array[:0]),
     ),
     "tau of zero": Case(f"{FIT} --targets targets.npy --tau 0", ("tau is 0.0", "positive")),
     "tau below zero": Case(f"{EVALUATE} --tau=-0.1", ("tau is -0.1", "positive")),
     "tau is a word": Case(f"{EVALUATE} --tau warm", ("tau is 'warm'", "auto")),
     "tau below the precision": Case(
-        f"{FIT} --targets targets.npy --tau 1e-9", ("tau = 1e-09 is too small", "float32", "auto")
+        f"{FIT} --targets targets.npy --tau 1e-9", ("--tau is 1e-09", "float32", "--tau auto")
     ),
     "not of unit length": Case(
         f"{FIT} --targets bad.npy",
@@ -173,8 +173,8 @@ CASES = {
     "pickled objects": Case(f"{FIT} --targets bad.npy", ("bad.npy", "pickle"), pickled),
     "a pickle": Case(f"{FIT} --targets bad.pkl", ("is a pickle", "never read"), pickle_file),
     "logits": Case(
-        "evaluate --scores bad.npy --relevant diagonal",
-        ("look like logits", "auto"),
+        "evaluate --scores bad.npy --relevant diagonal --tau 1e-6",
+        ("--tau is 1e-06, but float32 scores up to", "cannot be told apart", "--tau auto"),
         changed("scores", lambda array: 100 * array),
     ),
     "transposed": Case(
@@ -194,7 +194,7 @@ CASES = {
     ),
     "a longer gallery": Case(
         "search c.unhub --queries queries.npy --targets bank.npy",
-        (f"of {TARGETS} targets but targets has {BANK}",),
+        (f"of {TARGETS} targets but --targets has {BANK}",),
         fitted,
     ),
     "unknown method": Case(f"{EVALUATE} --methods none,sm", ("no method 'sm'", "sn", "dbsn")),
@@ -207,11 +207,13 @@ CASES = {
     "memory": Case(f"{FIT} --targets targets.npy --memory much", ("memory is 'much'", "64MB")),
     "weights": Case(
         f"{FIT} --targets targets.npy --query-weight w.txt",
-        (f"query_weight has shape (2,) but there are {BANK} bank queries",),
+        (f"--query-weight has shape (2,) but there are {BANK} bank queries",),
         text("w.txt", ["1", "2"]),
     ),
     "weights that are words": Case(
-        f"{FIT} --targets targets.npy --target-prior w.txt", ("target_prior", "not a number"), text("w.txt", ["heavy"])
+        f"{FIT} --targets targets.npy --target-prior w.txt",
+        ("--target-prior", "not a number"),
+        text("w.txt", ["heavy"]),
     ),
     "scores and vectors": Case(f"{EVALUATE} --scores scores.npy", ("came together", "not both")),
     "nothing to evaluate": Case("evaluate --relevant diagonal", ("queries is missing", "--scores")),
@@ -220,7 +222,7 @@ CASES = {
         "evaluate --queries queries.npy --targets bank.npy --relevant diagonal",
         ("diagonal", f"{QUERIES} queries and {BANK} targets"),
     ),
-    "no labels": Case(f"{MATRIX} --relevant labels:a.txt,b.txt", ("query_labels", "no file 'a.txt'")),
+    "no labels": Case(f"{MATRIX} --relevant labels:a.txt,b.txt", ("query labels", "no file 'a.txt'")),
     "comparison without R@1": Case(f"{EVALUATE} --compare --metrics MnR", ("--compare", "R@1")),
     "no file": Case(f"{FIT} --targets target.npy", ("no file 'target.npy'", "did you mean", "targets.npy")),
     "a folder": Case(f"{FIT} --targets sub", ("is a folder",), lambda folder: (folder / "sub").mkdir()),
@@ -237,7 +239,7 @@ CASES = {
         "fit --targets targets.npy --query-bank bank.npy -o out.npy", ("'.npy'", "writes .unhub")
     ),
     "output is an input": Case(
-        "extend c.unhub --targets new_targets.npy -o new_targets.npy", ("also an input", "lost"), fitted
+        "extend c.unhub --targets new_targets.npy -o new_targets.npy", ("also an input", "overwritten"), fitted
     ),
     "no correction": Case("search c.unhub --queries queries.npy", ("no file c.unhub", "unhub fit")),
     "damaged correction": Case("search c.unhub --queries queries.npy", ("c.unhub", "damaged", "fit again"), damaged),
@@ -298,4 +300,4 @@ def test_a_missing_package_is_named_with_its_pip_command(run: Run, monkeypatch: 
 
 def test_numbers_of_the_sentences_are_those_of_the_files(run: Run) -> None:
     ended = run(*EVALUATE.split(), "--target-bank", "scores.npy")
-    assert f"target_bank has dimension {TARGETS} but targets has {DIM}" in ended.err
+    assert f"--target-bank has dimension {TARGETS} but --targets has {DIM}" in ended.err

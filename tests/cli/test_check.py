@@ -83,7 +83,7 @@ def test_every_problem_is_told_at_once(run: Run) -> None:
         assert any(all(word in each for word in words) for each in problems), (words, problems)
     assert len(problems) == len(set(problems)) == 10
     assert (ended.code, found["ready"], found["next"]) == (2, False, None)
-    assert ended.err == "unhub: 10 problems found; put right what is listed and check again.\n"
+    assert ended.err == "unhub: 10 problems found; fix them and check again.\n"
 
 
 def test_problems_are_sentences_for_people(run: Run) -> None:

@@ -25,7 +25,7 @@ def test_fit_follows_the_spread_and_says_what_it_did(run: Run) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert plain(ended.out)
     assert f"sn (tau {expected.settings['tau']:.4g}, iterations 10, strength 1)" in ended.out
-    assert f"iterations reached, 10 rounds, marginal error {expected.marginal_error:.2g}" in ended.out
+    assert f"iterations reached, 10 iterations, marginal error {expected.marginal_error:.2g}" in ended.out
     hub = int(np.argmax(expected.hubness))
     assert re.search(rf"^item-{hub} +\+{expected.hubness[hub]:.4f}$", ended.out, re.MULTILINE)
     assert "wrote c.unhub: the bias of 40 targets" in ended.out
@@ -155,3 +155,48 @@ def test_a_gallery_that_cannot_be_read_here_does_not_stop_an_extension(
     assert run("fit", "--targets", "targets.h5", "--query-bank", "bank.npy", "-o", "c.unhub").code == 0
     monkeypatch.setitem(sys.modules, "h5py", None)
     assert run("extend", "c.unhub", "--targets", "new_targets.npy").code == 0
+
+
+def test_extend_without_an_output_says_that_nothing_is_saved(run: Run, folder: Path) -> None:
+    assert run("fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "c.unhub").code == 0
+    before = Path("c.unhub").read_bytes()
+    ended = run("extend", "c.unhub", "--targets", "new_targets.npy")
+    assert (ended.code, ended.out.startswith("id\tbias\n")) == (0, True)
+    assert ended.err.startswith("unhub: nothing was saved; add -o")
+    assert Path("c.unhub").read_bytes() == before
+    assert run("extend", "c.unhub", "--targets", "new_targets.npy", "--json").err == ""
+
+
+def test_a_correction_is_no_experiment_file(run: Run, folder: Path) -> None:
+    assert run("fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "c.unhub").code == 0
+    ended = run("check", "c.unhub")
+    assert ended.code == 2
+    assert "c.unhub is a correction, not an experiment file; look at it with unhub report c.unhub" in ended.err
+    assert "TOML" not in ended.err
+
+
+def test_auto_reaches_a_method_with_two_temperatures(run: Run, folder: Path) -> None:
+    words = ["fit", "--method", "dualis", "--targets", "targets.npy", "--query-bank", "bank.npy"]
+    words += ["--target-bank", "other_targets.npy", "--json"]
+    by_default, auto = run(*words, "-o", "a.unhub"), run(*words, "--tau", "auto", "-o", "b.unhub")
+    assert (by_default.code, auto.code, auto.err) == (0, 0, "")
+    assert json.loads(auto.out)["settings"] == json.loads(by_default.out)["settings"]
+
+
+def test_the_path_of_a_faiss_index_gets_its_url_as_advice(run: Run, folder: Path) -> None:
+    ended = run("fit", "--targets", "photos.faiss", "--query-bank", "bank.npy", "-o", "c.unhub")
+    assert ended.code == 2
+    assert "--targets is 'photos.faiss', which looks like a faiss index; write it as faiss://photos.faiss." in ended.err
+
+
+def test_fit_offers_no_option_that_none_of_its_methods_has(run: Run) -> None:
+    shown = run("fit", "--help").out
+    assert "--gamma" not in shown
+    assert "--reg" not in shown
+    assert "--tau" in shown
+
+
+def test_protocol_takes_paper_alone_and_no_other_constants(run: Run, folder: Path) -> None:
+    words = ["fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "c.unhub", "--protocol"]
+    assert "--protocol is 'x'; the only one is paper." in run(*words, "x").err
+    assert "leave out --tau" in run(*words, "paper", "--tau", "0.1").err

@@ -33,7 +33,7 @@ def test_evaluate_prints_what_the_facade_says(run: Run) -> None:
 
 
 def test_evaluate_as_json_is_only_json_and_notes_go_to_stderr(run: Run) -> None:
-    ended = run("evaluate", *VECTORS, "--methods", "is,sn", "--json")
+    ended = run("evaluate", *VECTORS, "--methods", "is,sn", "--tau", "0.01", "--json")
     found = json.loads(ended.out)
     assert found["schema_version"] == 1
     assert list(found["methods"]) == ["is", "sn"]
@@ -44,6 +44,18 @@ def test_evaluate_as_json_is_only_json_and_notes_go_to_stderr(run: Run) -> None:
     lines = ended.err.splitlines()
     assert len(lines) == 2
     assert all(line.startswith("unhub: note: tau = ") for line in lines)
+
+
+def test_evaluate_judges_cosines_and_logits_alike_at_the_temperature_of_a_fit(run: Run) -> None:
+    np.save("logits.npy", 100 * np.load("scores.npy"))
+    cosines, logits = (
+        json.loads(run(*split(f"evaluate --scores {name}.npy --relevant diagonal --methods sn --json")).out)
+        for name in ("scores", "logits")
+    )
+    assert cosines["methods"]["sn"] == pytest.approx(logits["methods"]["sn"])
+    expected = unhub.evaluate(scores="scores.npy", relevant=list(range(QUERIES)), methods=["sn"])
+    assert cosines["methods"]["sn"]["R@1"] == pytest.approx(expected["sn"]["R@1"])
+    assert expected["sn"].settings == unhub.fit("sn", scores="scores.npy").settings
 
 
 def test_evaluate_takes_every_hyper_parameter_setting_and_weight(run: Run) -> None:
@@ -120,7 +132,7 @@ def test_comparison_has_interval_and_p_value_for_people_and_programs(run: Run) -
     assert "R@1 against none, forward" in lines
     assert "R@1 against none, reverse" in lines
     line = lines[lines.index("R@1 against none, forward") + 2]
-    assert re.fullmatch(r"  sn +[+-][\d.]+  \(95 % interval [+-][\d.]+ to [+-][\d.]+, p = [\d.e-]+ after Holm\)", line)
+    assert re.fullmatch(r"  sn +[+-][\d.]+  \(95% interval [+-][\d.]+ to [+-][\d.]+, p = [\d.e-]+ after Holm\)", line)
     found = json.loads(run(*words, "--json").out)
     assert [each["method"] for each in found["comparison"]] == ["is", "sn"]
     assert {"difference", "low", "high", "p_value", "adjusted_p_value"} <= set(found["comparison"][0])

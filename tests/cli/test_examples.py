@@ -58,7 +58,7 @@ def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.Capt
 
 def test_the_examples_of_serve_open_a_page(run: Run, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import httpx
-    from serve.conftest import serving
+    from webapp.conftest import serving
 
     for words in examples(help_text("fit", capsys=capsys)):
         assert run(*words).code == 0

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.serving.journal import Journal
+from unhub.deploy.journal import Journal
 
 from .conftest import TARGETS, Run
 from .extend_kills import FIT, IN_PLACE, extend_kills, follow_kills, gallery
 
 UNNAMED = [*FIT[:-4], *FIT[-2:]]
 ALREADY = (
-    "c.unhub ends with these 6 targets already; nothing to do. To append them once more, give them other ids "
+    "c.unhub ends with these 6 targets already; nothing to do. To append them again, give them other ids "
     "(--target-ids).\n"
 )
 
@@ -27,7 +27,7 @@ def test_extending_in_place_twice_appends_once(fitted: list[str], named: bool, r
     run(*fitted)
     if named:
         Path("new_targets.ids.txt").write_text("".join(f"new-{row}\n" for row in range(6)))
-    assert run(*IN_PLACE).out.startswith("replaced c.unhub: the bias of 40 targets and of 6 new ones")
+    assert run(*IN_PLACE).out.startswith("replaced c.unhub: the bias of 40 targets and 6 new ones")
     longer, bytes_before = gallery(folder), Path("c.unhub").read_bytes()
     again = run(*IN_PLACE)
     assert (again.code, again.out, again.err) == (0, ALREADY, "")

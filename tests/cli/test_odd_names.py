@@ -37,15 +37,15 @@ def test_a_page_answers_whatever_a_file_is_called(run: Run, tmp_path: Path) -> N
     pytest.importorskip("fastapi_offline")
     from fastapi.testclient import TestClient
 
-    from unhub.explore.beside import Beside
-    from unhub.explore.opening import open_subject
-    from unhub.serve.app import make_app
-    from unhub.serve.safety import Guard
+    from unhub.analysis.beside import Beside
+    from unhub.analysis.opening import open_subject
+    from unhub.webapp.app import make_app
+    from unhub.webapp.security import AccessPolicy
 
     odd, queries = os.fsdecode(b"c\xff.unhub"), os.fsdecode(b"q\xff.npy")
     run(*FIT, half_letter(), "-o", odd)
     shutil.copy("queries.npy", queries)
-    app = make_app(open_subject(odd, Beside(queries=queries)), Guard.of("127.0.0.1", None), maps=tmp_path)
+    app = make_app(open_subject(odd, Beside(queries=queries)), AccessPolicy.of("127.0.0.1", None), maps=tmp_path)
     page = TestClient(app, base_url="http://127.0.0.1:8765")
     assert page.get("/api/about").json()["title"] == r"c\udcff"
     assert r"--queries 'q\udcff.npy' --targets" in page.get("/api/view").json()["command"]
@@ -71,4 +71,4 @@ def test_commands_to_copy_are_quoted(run: Run) -> None:
     told = run(*FIT, "targets.npy", "-o", name)
     assert told.code == 0
     assert f"\n  unhub search '{name}' --queries QUERIES.npy --raw\n" in told.out
-    assert f"\n  unhub extend '{name}' --targets NEW_TARGETS.npy\n" in told.out
+    assert f"\n  unhub extend '{name}' --targets NEW_TARGETS.npy -o '{name}'\n" in told.out

@@ -27,5 +27,5 @@ def test_files_that_are_read_beside_the_vectors_are_not_overwritten(run: Run, na
         link(name, out)
     told = run("search", "c.unhub", "--queries", "queries.npy", "-o", out)
     assert (told.code, told.out) == (2, "")
-    assert told.err == f"unhub: output '{out}' is also an input and would be lost; choose another name.\n"
+    assert told.err == f"unhub: output '{out}' is also an input and would be overwritten; choose another name.\n"
     assert Path(name).read_text() == text

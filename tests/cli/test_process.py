@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from shlex import split
 
@@ -17,6 +18,7 @@ import pytest
 
 import unhub
 from unhub.cli import main
+from unhub.foundation.wording import argument, setting
 
 from .conftest import Run, environment, script, unit
 
@@ -75,7 +77,7 @@ def test_ctrl_c_during_a_fit_shows_progress_before_and_loses_nothing(there_befor
     assert "\x1b[" in seen
     assert re.search(r"sn, round [\d]+ of 100000", seen)
     assert "rows/s" in seen
-    assert "the same with --resume goes on" in seen.splitlines()[-1]
+    assert "run the same command with --resume to continue" in seen.splitlines()[-1]
     assert "Traceback" not in seen
     assert sorted(path.name for path in large.iterdir()) == sorted([*before, "out.unhub.part"])
     assert not there_before or (large / "out.unhub").read_text() == "what was there"
@@ -101,9 +103,9 @@ def test_a_terminal_shows_the_first_hits_and_says_how_many_more(folder: Path) ->
     code, seen = at_a_terminal(folder, *split("search c.unhub --queries queries.npy --k 2 --raw"))
     assert code == 0
     assert "raw_score" in seen
-    assert "and 35 more queries; write all with -o hits.jsonl" in seen
+    assert "and 35 more queries; -o hits.jsonl writes all of them" in seen
     code, seen = at_a_terminal(folder, *split("extend c.unhub --targets bank.npy"))
-    assert "and 110 more; write all with -o bias.csv" in seen
+    assert "and 110 more; -o bias.csv writes all of them" in seen
 
 
 def test_a_pipe_that_closes_early_is_no_error(folder: Path) -> None:
@@ -138,7 +140,8 @@ def test_a_bug_is_one_sentence_and_a_traceback_only_on_request(run: Run, monkeyp
     ended = run(*words)
     assert ended.code == 1
     assert ended.err == (
-        "unhub: this is a bug (RuntimeError: wheels came off); please report it with what 'unhub --debug ...' prints.\n"
+        "unhub: this is a bug (RuntimeError: wheels came off); please report it with the output of "
+        "'unhub --debug ...'.\n"
     )
     for debugged in (run("--debug", *words), run(*words, "--debug")):
         assert debugged.code == 1
@@ -154,7 +157,7 @@ def test_a_bug_is_one_sentence_and_a_traceback_only_on_request(run: Run, monkeyp
         (PermissionError(13, "Permission denied", "x.npy"), "x.npy: permission denied"),
         (OSError(28, "No space left on device", "y"), "y: the disk is full"),
         (IsADirectoryError(21, "Is a directory", "z"), "z: it is a folder"),
-        (MemoryError(), "does not fit in memory"),
+        (MemoryError(), "out of memory"),
         (OSError(5, "Input/output error", "w"), "w: the disk reports an error"),
         (RuntimeError("can't start new thread"), "allows no more threads; set OMP_NUM_THREADS=1"),
     ],
@@ -247,7 +250,7 @@ def test_a_result_that_cannot_be_written_leaves_its_rounds(folder: Path) -> None
 def test_ctrl_c_while_the_command_is_loaded(folder: Path) -> None:
     code = (
         "import sys\n"
-        "from unhub import entry\n"
+        "from unhub import __main__ as entry\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name == 'unhub.cli':\n"
@@ -257,3 +260,17 @@ def test_ctrl_c_while_the_command_is_loaded(folder: Path) -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "unhub: interrupted\n")
+
+
+def test_warnings_name_arguments_as_flags_and_leave_no_filter_behind(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def diagnose(**_: object) -> None:
+        warnings.warn(unhub.UnhubWarning(f"pass {setting('which', 'sn')} or {argument('query_bank')}"), stacklevel=1)
+        raise unhub.InputError("new_targets", "is empty", "give some")
+
+    monkeypatch.setattr(unhub, "diagnose", diagnose)
+    before = list(warnings.filters), warnings.showwarning
+    ended = run("diagnose", "--scores", "scores.npy")
+    assert ended.err == "unhub: note: pass --method sn or --query-bank\nunhub: --targets is empty; give some.\n"
+    assert (list(warnings.filters), warnings.showwarning) == before

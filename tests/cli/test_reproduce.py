@@ -17,7 +17,7 @@ def test_init_writes_a_template_and_never_over_a_file(run: Run, folder: Path) ->
     text = (folder / "mine.toml").read_text()
     assert "[banks.val]" in text
     again = run("reproduce", "init", "-o", "mine.toml")
-    assert (again.code, "there already" in again.err) == (2, True)
+    assert (again.code, "exists already" in again.err) == (2, True)
     assert (folder / "mine.toml").read_text() == text
 
 
@@ -34,7 +34,7 @@ def test_check_says_what_can_be_made(run: Run, folder: Path) -> None:
     ("part", "array", "said"),
     [
         ("bank.npy", np.ones((5, 7), dtype=np.float32), "banks.val.queries has 7 columns but test.targets has 16"),
-        ("queries.npy", np.ones((9, 16), dtype=np.float32), "9 queries and 40 targets are not aligned"),
+        ("queries.npy", np.full((9, 16), 0.25, dtype=np.float32), "9 queries and 40 targets are not aligned"),
         ("other_targets.npy", None, "banks.val.targets: there is no file"),
     ],
 )
@@ -53,7 +53,7 @@ def test_tables_are_printed_and_written(run: Run, folder: Path) -> None:
     ended = run("reproduce", "experiment.toml", "--table", "4", "--table", "query-aware", "-o", "out")
     assert ended.code == 0
     assert "val & val" in ended.out
-    assert "written to out" in ended.out
+    assert "wrote out" in ended.out
     told = json.loads(run("reproduce", "experiment.toml", "--table", "4", "--json").out)["experiments"][0]["tables"][
         "banks"
     ]
@@ -115,12 +115,12 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
     run: Run, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import unhub.experiments
-    from unhub.report import reproduction
+    from unhub.experiments import reproduction
 
     monkeypatch.setattr(unhub.experiments, "sweep", lambda *_, **__: pytest.fail("it ran"))
-    monkeypatch.setattr(reproduction, "tables_of", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(reproduction, "result_table", lambda *_, **__: pytest.fail("it ran"))
     (folder / "taken").write_text("a file")
-    for place, why in (("taken/results", "is not a folder"), ("taken", "there is a file of that name already")):
+    for place, why in (("taken/results", "is not a folder"), ("taken", "a file of that name exists already")):
         ended = run(command, "experiment.toml", "-o", place)
         assert ended.code == 2
         assert place in ended.err
@@ -173,7 +173,7 @@ def test_check_lists_figures_and_counts_pictures(run: Run, folder: Path) -> None
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("tau = -1", "a temperature is a positive number in the unit of the scores; write tau = "),
+        ("tau = -1", 'a positive number in the unit of the scores; pass tau = "auto" in the section [settings]'),
         ('tau = "big"', "a temperature is a positive number"),
         ("iterations = 0", "iterations"),
         ('ties = "lucky"', "lucky"),
@@ -201,7 +201,7 @@ def test_check_looks_at_values_and_at_overlaps(run: Run, folder: Path) -> None:
         assert ended.code == 2
         assert said in ended.err
         assert "--" not in ended.err.replace("---", "")
-    assert "not at both" in run("check", "experiment.toml", "--targets", "targets.npy").err
+    assert "not both" in run("check", "experiment.toml", "--targets", "targets.npy").err
 
 
 def test_scores_that_are_all_the_same_rank_nothing(run: Run, folder: Path) -> None:
@@ -233,7 +233,7 @@ def test_check_knows_metrics(run: Run, folder: Path) -> None:
 
 def test_tables_of_two_runs_are_not_taken_for_one(run: Run, folder: Path) -> None:
     words = ["reproduce", "experiment.toml", "--table", "skewness", "-o", "out"]
-    with Killer("import unhub.cli.reproduce, unhub.report.reproduction") as killer:
+    with Killer("import unhub.cli.reproduce, unhub.report.result_files") as killer:
         events = [event.split("/")[-1] for event in killer.events(words, folder)]
         assert (folder / "out" / "run.json").is_file()
         experiment = folder / "experiment.toml"

@@ -32,7 +32,7 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     assert "40 of 16 numbers" in planned.out
     assert {path.name for path in folder.iterdir()} == before
     plan = json.loads(run("export", "photos.unhub", "--to", URL, "--dry-run", "--json").out)["plan"]
-    assert (plan["form"], plan["items"], plan["width"]) == ("augment", 40, 17)
+    assert (plan["strategy"], plan["items"], plan["width"]) == ("augment", 40, 17)
 
     done = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)
     assert (done["state"], done["written"], done["self_test"]["identical"]) == (
@@ -43,7 +43,7 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
     assert {path.name for path in folder.iterdir()} - before == {done["place"]}
     again = run("export", "photos.unhub", "--to", URL)
     assert "wrote 0 items" in again.out
-    assert "40 were there from before" in again.out
+    assert "40 were there already" in again.out
     assert f"unhub rollback photos.unhub --to faiss://{folder}/photos.faiss" in again.out
 
     found = run("search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--k", "3", "--json")
@@ -57,13 +57,13 @@ def test_the_whole_way_and_back(run: Run, folder: Path, fitted: Path) -> None:
 
     unnamed = run("rollback", "photos.unhub")
     assert (unnamed.code, unnamed.out, unnamed.err.count("\n")) == (2, "", 1)
-    assert f"was exported to faiss://{folder}/photos.faiss; name the store to take back from with --to" in unnamed.err
+    assert f"was exported to faiss://{folder}/photos.faiss; name the store to roll back with --to" in unnamed.err
     assert (folder / done["place"]).exists()
     back = run("rollback", "photos.unhub", "--to", URL)
     assert f"removed {done['place']}" in back.out
     assert {path.name for path in folder.iterdir()} == before
     nothing = run("rollback", "photos.unhub")
-    assert (nothing.code, nothing.out) == (0, "nothing to take back\n")
+    assert (nothing.code, nothing.out) == (0, "nothing to roll back\n")
     assert json.loads(run("rollback", "photos.unhub", "--json").out)["exports"] == []
 
 
@@ -77,7 +77,7 @@ def test_a_changed_gallery_is_refused_and_then_followed(run: Run, folder: Path, 
     assert "1 of the correction's 40 are no longer there" in refused.err
     assert not list(folder.glob("*.exporting"))
     followed = run("extend", "photos.unhub", "--store", URL)
-    assert "0 new, 1 changed, 1 gone" in followed.out
+    assert "0 new, 1 changed, 1 deleted" in followed.out
     assert run("export", "photos.unhub", "--to", URL).code == 0
     assert "photos.unhub is up to date" in run("extend", "photos.unhub", "--store", URL).out
     plain = json.loads(run("extend", "photos.unhub", "--store", URL, "-o", "newer.unhub", "--json").out)
@@ -89,7 +89,7 @@ def test_a_new_fit_over_an_exported_file_keeps_the_way_back(run: Run, folder: Pa
     first = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)["place"]
     run("fit", "--targets", URL, "--query-bank", "bank.npy", "--method", "is", "-o", "photos.unhub")
     with unhub.connect(URL, "photos.unhub") as retriever:
-        assert retriever.form == "rerank"
+        assert retriever.strategy == "rerank"
     second = json.loads(run("export", "photos.unhub", "--to", URL, "--json").out)["place"]
     assert first != second
     assert len(json.loads(run("rollback", "photos.unhub", "--to", URL, "--json").out)["exports"]) == 2
@@ -108,7 +108,7 @@ def test_words_are_searched_with_an_encoder(
     monkeypatch.setenv("UNHUB_ENCODER", "my_encoder:encode")
     assert run("search", "photos.unhub", "a red bicycle", "--store", URL, "--k", "2").out == said.out
     for encoder, words in (
-        ("my_encoder:wrong", "one row each is wanted"),
+        ("my_encoder:wrong", "it must return one row per text"),
         ("my_encoder:nothing", "cannot be imported"),
         ("no_such_module:encode", "cannot be imported"),
     ):
@@ -117,21 +117,21 @@ def test_words_are_searched_with_an_encoder(
         assert words in ended.err
     monkeypatch.delenv("UNHUB_ENCODER")
     assert "needs the encoder" in run("search", "photos.unhub", "a red bicycle", "--store", URL).err
-    assert "one of them" in run("search", "photos.unhub", "--store", URL).err
+    assert "either vectors (--queries) or text" in run("search", "photos.unhub", "--store", URL).err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--to", "fais://photos.faiss"], "did you mean faiss://?"),
-        (["--to", "photos.faiss"], "is not the address of a store"),
+        (["--to", "photos.faiss"], "write it as faiss://photos.faiss"),
         (["--to", "faiss://nothing.faiss"], "there is no index"),
         (["--to", "faiss://targets.npy"], "cannot be read as a faiss index"),
         (["--to", f"{URL}?tabel=x"], "there is no option 'tabel'"),
         (["--to", "faiss://photos.faiss#x"], "write %23"),
-        (["--to", URL, "--form", "expression"], "faiss cannot serve the form 'expression'"),
-        (["--to", URL, "--form", "nonsense"], "there is no form 'nonsense'"),
-        (["--to", URL, "--pad-to", "0"], "pad_to is 0"),
+        (["--to", URL, "--form", "expression"], "--strategy is 'expression', which faiss cannot serve"),
+        (["--to", URL, "--strategy", "nonsense"], "--strategy is 'nonsense', which does not exist"),
+        (["--to", URL, "--pad-to", "0"], "--pad-to is 0"),
         (["--to", URL, "--scale", "-1"], "scale is -1"),
         (["--to", URL, "--batch", "0"], "batch"),
     ],
@@ -147,9 +147,12 @@ def test_what_cannot_be_done_gets_one_sentence(run: Run, fitted: Path, words: li
 def test_other_misuse_gets_one_sentence(run: Run, folder: Path, fitted: Path) -> None:
     run("fit", "--targets", "targets.npy", "--query-bank", "bank.npy", "-o", "gallery.unhub")
     for words, said in (
-        (["extend", "gallery.unhub", "--from-store"], "was not fitted from a store"),
+        (["extend", "gallery.unhub", "--from-store"], "--store is not given; pass the address"),
         (["extend", "photos.unhub", "--from-store", "--targets", "new_targets.npy"], "leave out --targets"),
-        (["search", "gallery.unhub", "--queries", "queries.npy", "--filter", "x"], "a filter is for a store"),
+        (
+            ["search", "gallery.unhub", "--queries", "queries.npy", "--filter", "x"],
+            "--filter works in a vector store only",
+        ),
         (["search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--filter", "[1,"], "not valid JSON"),
         (
             ["search", "photos.unhub", "--queries", "queries.npy", "--store", URL, "--filter", "red"],
@@ -162,7 +165,7 @@ def test_other_misuse_gets_one_sentence(run: Run, folder: Path, fitted: Path) ->
         ),
         (
             ["extend", "photos.unhub", "--from-store"],
-            f"If that is your store, pass its address (--store faiss://{folder}/photos.faiss).",
+            f"If that is your store, pass --store faiss://{folder}/photos.faiss.",
         ),
         (["rollback", "nothing.unhub"], "there is no file"),
         (
@@ -187,9 +190,7 @@ def test_a_gallery_fitted_from_files_can_be_exported_to_an_index_of_the_same_ids
     assert [line.split("\t")[2] for line in from_file.out.splitlines()] == [
         line.split("\t")[2] for line in through_store.out.splitlines()
     ]
-    assert f"to search through faiss://{folder}/photos.faiss, where it was exported to, name it with --store" in (
-        from_file.err
-    )
+    assert f"to search the export in faiss://{folder}/photos.faiss, name it with --store" in (from_file.err)
     assert through_store.err == ""
     assert run("rollback", "gallery.unhub", "--to", URL).code == 0
 
@@ -203,5 +204,5 @@ def test_a_search_in_another_collection_is_refused(run: Run, folder: Path, fitte
     words = ("search", "photos.unhub", "--queries", "queries.npy", "--store", "faiss://./other.faiss")
     ended = run(*words)
     assert ended.code == 2
-    assert "hits is in the correction, so this is probably another collection" in ended.err
+    assert "hits is in the correction, so it was probably fitted on another collection" in ended.err
     assert run(*words, "--filter", "[5000001, 5000002]").code == 0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.explore.opening import open_subject
+from unhub.analysis.opening import open_subject
 from unhub.foundation.errors import InputError
 
 from .conftest import Run

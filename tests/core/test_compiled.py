@@ -1,19 +1,18 @@
 """Compiled kernels give what the plain formulas give in float64."""
 
-from functools import cache
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-import unhub
-from unhub.banks import MatrixBank, column_top
-from unhub.banks import bank as slabs
-from unhub.banks.column_top import ColumnTop
-from unhub.core import kernels as choice
-from unhub.core import threads
-from unhub.core.balance import Balance
+from unhub.core.execution import Execution
+from unhub.core.kernels import Demand
 from unhub.core.logsumexp import LOG2_E, NOTHING_YET, ColumnSums
+from unhub.core.sinkhorn_kernel import SinkhornKernel
 from unhub.core.topk import top_k
+from unhub.scores import EmbeddingScores, MatrixScores, column_top, search
+from unhub.scores.column_top import ColumnTop
 
 kernels = pytest.importorskip("unhub.core.compiled", reason="numba does not know this interpreter")
 
@@ -222,13 +221,12 @@ def test_column_sums_follow_the_largest_term(order, height):
 @pytest.mark.parametrize("available", [1, 2])
 @pytest.mark.parametrize("height", [1, 3, 1000])
 @pytest.mark.parametrize("tau", [1e-4, 1e-3, 0.01, 0.1])
-def test_column_sums_block_by_block(tau, height, available, monkeypatch):
-    monkeypatch.setattr(threads, "available", lambda: available)
+def test_column_sums_block_by_block(tau, height, available):
     scores = Block(130, 65).scores
     scores[:, 3] = -np.inf
     scores[5, :9] = -np.inf
     f = np.random.default_rng(1).normal(0, 0.05, 130).astype(np.float32)
-    sums = ColumnSums(65, tau, compile=True)
+    sums = ColumnSums(65, tau, kernels=kernels, threads=available)
     for start in range(0, 130, height):
         sums.add(scores[start : start + height], f[start : start + height])
     with np.errstate(divide="ignore"):
@@ -239,11 +237,10 @@ def test_column_sums_block_by_block(tau, height, available, monkeypatch):
     np.testing.assert_allclose(found, exact, atol=1e-6)
 
 
-def test_column_sums_settle_before_float32_has_had_enough(monkeypatch):
+def test_column_sums_settle_before_float32_has_had_enough():
     """Ten thousand rows in small blocks, as many as two settlings and a rest."""
-    monkeypatch.setattr(threads, "available", lambda: 1)
     scores = np.random.default_rng(2).normal(0.2, 0.05, (10_000, 9)).astype(np.float32)
-    sums = ColumnSums(9, TAU, compile=True)
+    sums = ColumnSums(9, TAU, kernels=kernels)
     for start in range(0, 10_000, 500):
         sums.add(scores[start : start + 500])
     np.testing.assert_allclose(sums.total(), exact_column_sums(scores, np.zeros(10_000), TAU), atol=1e-6)
@@ -251,10 +248,9 @@ def test_column_sums_settle_before_float32_has_had_enough(monkeypatch):
 
 @pytest.mark.parametrize("available", [1, 2])
 @pytest.mark.parametrize("kept", [None, np.float32, np.uint16])
-def test_balance_is_the_same_on_any_number_of_threads(kept, available, monkeypatch):
-    monkeypatch.setattr(threads, "available", lambda: available)
+def test_balance_is_the_same_on_any_number_of_threads(kept, available):
     block = Block(130, 200)
-    balance = Balance(200, TAU, compile=True, memory=1 << 20)
+    balance = SinkhornKernel(200, TAU, kernels=kernels, threads=available, memory=1 << 20)
     place = None if kept is None else np.empty((130, 200), dtype=kept)
     z, mass, top = balance.from_scores(block.scores, block.p, block.v, block.a, place)
     block.agrees(top, z, mass)
@@ -270,7 +266,7 @@ def test_balance_is_the_same_on_any_number_of_threads(kept, available, monkeypat
 
 def test_plain_balance_is_the_compiled_one():
     block = Block(130, 200)
-    block.agrees(*_top_first(Balance(200, TAU, compile=False, memory=0), block))
+    block.agrees(*_top_first(SinkhornKernel(200, TAU), block))
 
 
 def _top_first(balance, block):
@@ -306,9 +302,8 @@ def test_the_best_of_each_row(k, columns, kind):
 @pytest.mark.parametrize("height", [1, 3, 64, 65, 1000])
 @pytest.mark.parametrize("kind", ["all different", "ties", "masked", "rising"])
 @pytest.mark.parametrize("k", [1, 5, 40])
-def test_the_best_of_each_column(k, kind, height, available, monkeypatch):
+def test_the_best_of_each_column(k, kind, height, available):
     """Rising scores are the hard case: every one of them goes into its pool."""
-    monkeypatch.setattr(threads, "available", lambda: available)
     rng = np.random.default_rng(k)
     scores = rng.normal(size=(400, 205)).astype(np.float32)
     if kind == "ties":
@@ -317,7 +312,7 @@ def test_the_best_of_each_column(k, kind, height, available, monkeypatch):
         scores[rng.random(scores.shape) < 0.5] = -np.inf
     elif kind == "rising":
         scores.sort(axis=0)
-    top = ColumnTop(205, k, compile=True)
+    top = ColumnTop(205, k, kernels=kernels, threads=available)
     for start in range(0, 400, height):
         top.add(np.ascontiguousarray(scores[start : start + height]))
     best, weights = top.best()
@@ -328,7 +323,7 @@ def test_the_best_of_each_column(k, kind, height, available, monkeypatch):
 def test_a_column_with_few_scores_clips_k_for_all():
     scores = np.random.default_rng(0).normal(size=(100, 70)).astype(np.float32)
     scores[7:, 3] = -np.inf
-    compiled, plain = ColumnTop(70, 20, compile=True), ColumnTop(70, 20)
+    compiled, plain = ColumnTop(70, 20, kernels=kernels), ColumnTop(70, 20)
     compiled.add(scores)
     plain.add(scores)
     found = compiled.best()[0]
@@ -337,7 +332,7 @@ def test_a_column_with_few_scores_clips_k_for_all():
 
 
 def test_columns_without_any_score():
-    top = ColumnTop(70, 20, compile=True)
+    top = ColumnTop(70, 20, kernels=kernels)
     top.add(np.full((100, 70), -np.inf, dtype=np.float32))
     assert (top.best()[0] == -np.inf).all()
 
@@ -345,7 +340,7 @@ def test_columns_without_any_score():
 def test_one_block_of_another_precision_among_the_others():
     scores = np.random.default_rng(0).normal(size=(100, 70))
     scores = scores.astype(np.float32).astype(np.float64)
-    top = ColumnTop(70, 20, compile=True)
+    top = ColumnTop(70, 20, kernels=kernels)
     top.add(scores[:40].astype(np.float32))
     top.add(scores[40:70])
     top.add(scores[70:].astype(np.float32))
@@ -377,40 +372,42 @@ ORDERS = ["all different", "ties", "masked", "one column short of scores", "risi
 @pytest.mark.parametrize("height", [70, 1000, 5000])
 @pytest.mark.parametrize("kind", ORDERS)
 @pytest.mark.parametrize("k", [1, 10, 128])
-def test_the_best_of_a_bank_in_any_order(k, kind, height, monkeypatch):
+def test_the_best_of_a_bank_in_any_order(k, kind, height):
     """A bank that is sorted makes every guess wrong about where its k-th best score will be."""
-    monkeypatch.setattr(choice, "WORTH_COMPILING", 1)
-    monkeypatch.setattr(threads, "available", lambda: 2)
-    monkeypatch.setattr(slabs, "SLAB_ROWS", height)
     scores = ordered(kind, np.random.default_rng(k), 5000, 70)
     expected = -np.sort(-scores, axis=0)[:k]
     expected = expected[: max(1, np.isfinite(expected).all(axis=1).sum())]
-    found, _ = column_top(MatrixBank(scores, 64, height), k)
+    found, _ = column_top(
+        MatrixScores(scores, 64, height), k, execution=Execution(compiled=True, threads=2, block_rows=height)
+    )
     np.testing.assert_array_equal(found, expected)
 
 
-def test_many_small_pieces_are_worth_as_much_as_a_large_one(monkeypatch):
-    monkeypatch.setattr(choice, "WORTH_COMPILING", 250)
-    monkeypatch.setattr(choice, "compiled", cache(lambda: kernels))
-    demand = choice.Demand()
-    assert [demand.compiled_for((10, 10)) for _ in range(4)] == [False, False, True, True]
-    assert choice.Demand().compiled_for((1, 1)), "they are loaded by now"
+SEARCHES = """
+from unhub.core.execution import Execution
+from unhub.core.kernels import Demand, compiled
+demand = Demand()
+asked = Execution(small=250, demand=demand)
+assert [asked.search_kernels((10, 10)) is not None for _ in range(4)] == [False, False, True, True]
+assert Execution(demand=Demand()).search_kernels((1, 1)) is not None, "they are loaded by now"
+assert Execution().search_kernels((1, 1)) is None, "each search alone"
+"""
 
 
-def test_small_work_never_meets_kernels_that_cannot_be_had(monkeypatch):
-    monkeypatch.setattr(choice, "WORTH_COMPILING", 1)
-    monkeypatch.setattr(choice, "compiled", cache(lambda: None))
-    demand = choice.Demand()
-    assert not any(demand.compiled_for((10, 10)) for _ in range(3))
+def test_many_small_pieces_are_worth_as_much_as_a_large_one():
+    """In a process of its own, in which no kernels are loaded yet."""
+    subprocess.run([sys.executable, "-c", SEARCHES], check=True, timeout=300)
+
+
+def test_small_work_never_meets_kernels_that_are_not_wanted():
+    asked = Execution(small=1, compiled=False, demand=Demand())
+    assert not any(asked.search_kernels((10, 10)) for _ in range(3))
+    assert asked.kernels((1000, 1000)) is None
 
 
 @pytest.mark.parametrize("k", [1, 10, 64])
-def test_a_search_finds_the_same_before_and_after_the_kernels_are_loaded(k, unit_rows, monkeypatch):
-    correction = unhub.fit("is", targets=unit_rows(300, 8), query_bank=unit_rows(200, 8), tau=0.05)
-    queries, found = unit_rows(50, 8), []
-    for answer in (None, kernels):
-        monkeypatch.setattr(choice, "compiled", cache(lambda answer=answer: answer))
-        choice.compiled()
-        found.append(correction.search(queries, k=k))
-    np.testing.assert_array_equal(found[0].rows, found[1].rows)
-    np.testing.assert_array_equal(found[0].scores, found[1].scores)
+def test_a_search_finds_the_same_with_and_without_kernels(k, unit_rows):
+    source, bias = EmbeddingScores(unit_rows(50, 8), unit_rows(300, 8), 20, tall_rows=20), unit_rows(1, 300)[0]
+    plain, quick = (search(source, bias, k, Execution(compiled=each, threads=2)) for each in (False, True))
+    np.testing.assert_array_equal(plain[0], quick[0])
+    np.testing.assert_array_equal(plain[1], quick[1])

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from unhub.core import free_memory
-from unhub.core.blocks import LEAST_MEMORY, default_memory
-from unhub.core.free_memory import least_left
+from unhub.executors import free_memory
+from unhub.executors.free_memory import least_left
+from unhub.executors.local import LEAST_MEMORY, default_memory, usable
 
 GB = 1 << 30
 MEMINFO = "MemTotal:       65805468 kB\nMemFree:         1804596 kB\nMemAvailable:   41943040 kB\nBuffers: 1 kB\n"
@@ -142,9 +142,10 @@ def test_limits_of_the_process_count_what_it_has_already():
     assert left({}, {"VmSize": 3 * GB}) == 3 * GB  # nothing says what it has
 
 
-def test_a_default_is_never_nothing(monkeypatch):
-    monkeypatch.setattr("unhub.core.blocks.free_memory", lambda: 0)
-    assert default_memory.__wrapped__() == LEAST_MEMORY
+def test_a_default_is_never_nothing():
+    assert usable(0) == LEAST_MEMORY
+    assert usable(10 * LEAST_MEMORY) == 5 * LEAST_MEMORY
+    assert default_memory() >= LEAST_MEMORY
 
 
 def test_this_machine_has_some():

@@ -16,8 +16,8 @@ import pytest
 
 numba = pytest.importorskip("numba", reason="numba does not know this interpreter")
 
-from unhub.core import kernel_cache  # noqa: E402
-from unhub.core.kernel_cache import KernelCache  # noqa: E402
+from unhub.foundation import kernel_cache  # noqa: E402
+from unhub.foundation.kernel_cache import KernelCache  # noqa: E402
 
 SOURCE = "def twice(x):\n    return 2 * x\n"
 
@@ -128,12 +128,12 @@ def test_a_pickle_of_somebody_else_is_not_opened(
 
 FIT = """
 import numpy as np, unhub
-from unhub.core import kernels
-kernels.WORTH_COMPILING = 1
+from unhub.core.execution import Execution
 rng = np.random.default_rng(0)
 vectors = rng.normal(size=(50, 4)).astype(np.float32)
 vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-print(unhub.fit("is", targets=vectors[:30], query_bank=vectors[30:], tau=0.2).bias.tobytes().hex())
+given = {"targets": vectors[:30], "query_bank": vectors[30:], "executor": Execution(compiled=True)}
+print(unhub.fit("is", **given, tau=0.2).bias.tobytes().hex())
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import unhub
 from unhub.demo import clipart
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.errors import InputError, MissingDependencyError
 
 DATA = Path(clipart.__file__).parent / "data"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from unhub.demo import emoji
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.errors import InputError
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_emoji.py"

@@ -16,10 +16,10 @@ from rich.console import Console
 
 import unhub
 import unhub.io
-from unhub.demo import clipart, emoji, keeping
+from unhub.demo import clipart, emoji, outputs
 from unhub.demo.choice import BANK_METHODS, Choice, verdict
-from unhub.demo.keeping import keep
-from unhub.demo.run import run
+from unhub.demo.outputs import save_outputs
+from unhub.demo.run import PAGE_FOLDER, page_hint, run
 from unhub.foundation.errors import InputError
 from unhub.metrics import Interval
 
@@ -92,10 +92,13 @@ def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
     text, _, _ = shown
     commands = re.findall(r"^ {4}(\S*unhub .*)$", text, flags=re.MULTILINE)
     assert [shlex.split(command)[1] for command in commands] == ["serve", "check", "fit", "evaluate"]
-    script = str(Path(sys.executable).with_name("unhub"))
     for command in commands[1:]:
         done = subprocess.run(
-            [script, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "unhub", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
 
@@ -119,8 +122,8 @@ def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
 
 
 def test_the_page_that_it_offers_can_be_opened(shown):
-    from unhub.explore.beside import Beside
-    from unhub.explore.opening import open_subject
+    from unhub.analysis.beside import Beside
+    from unhub.analysis.opening import open_subject
 
     text, _, folder = shown
     command = re.search(r"^ {4}\S*unhub serve (.*)$", text, flags=re.MULTILINE)[1]
@@ -186,11 +189,11 @@ def test_what_is_left_of_two_runs_is_not_taken_for_one(shown, tmp_path):
     (output / "queries.npy").unlink()
     (output / "queries.npy").mkdir()  # the second run ends here, with targets of its own
     with pytest.raises(InputError, match="it is a folder"):
-        keep(clipart.load(), correction, {}, output)
+        save_outputs(clipart.load(), correction, {}, output)
     assert not (output / "targets.ids.txt").exists()
     assert unhub.io.open_rows(output / "targets.npy", name="targets").ids is None
     with pytest.raises(InputError, match="it is a folder"):
-        keep(emoji.load(), correction, {}, output)
+        save_outputs(emoji.load(), correction, {}, output)
     with pytest.raises(InputError, match=r"there is no file .*emoji\.unhub"):
         unhub.load(output / "emoji.unhub")
 
@@ -201,5 +204,15 @@ def test_a_picture_is_replaced_whole(tmp_path):
     old.parent.mkdir()
     old.write_bytes(b"the old picture")
     os.link(old, held)
-    keeping._pictures(old.parent, ["a"])
+    outputs._pictures(old.parent, ["a"])
     assert (held.read_bytes(), old.read_bytes()[:4]) == (b"the old picture", b"RIFF")
+
+
+def test_make_page_is_named_where_it_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert page_hint(PAGE_FOLDER) == "pip install 'unhub[serve]'"
+    (tmp_path / "Makefile").touch()
+    assert page_hint(PAGE_FOLDER) == "make page runs this"
+    assert page_hint(tmp_path / "elsewhere") == "pip install 'unhub[serve]'"
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    assert f"HERE = {PAGE_FOLDER}\n" in makefile

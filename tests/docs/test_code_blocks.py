@@ -54,6 +54,7 @@ def run_command(line):
     return subprocess.run([sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.usefixtures("own_registries")
 @pytest.mark.parametrize("page", [each for each in PAGES if list(blocks(each))], ids=lambda page: page.stem)
 def test_the_page_runs(page, tmp_path, monkeypatch):
     found = list(blocks(page))

@@ -8,7 +8,7 @@ import pytest
 
 import unhub
 from unhub.io.formats import FORMATS
-from unhub.methods import REGISTRY
+from unhub.methods import method_class
 from unhub.metrics import FAMILIES, METRICS, TIES
 
 ROOT = Path(__file__).parents[2]
@@ -29,15 +29,15 @@ def test_methods_page_has_every_method():
 def test_methods_page_has_the_defaults_and_the_class(name):
     text = METHOD_SECTIONS[name]
     told = re.search(r"Defaults: (.*?)\.(?:\s|$)", text, re.DOTALL)[1]
-    fields = {field.name: repr(field.default) for field in dataclasses.fields(REGISTRY[name])}
+    fields = {field.name: repr(field.default) for field in dataclasses.fields(method_class(name))}
     assert dict(re.findall(r"`(\w+)=([^`]+)`", told)) == fields, name
-    assert f"Class `{REGISTRY[name].__name__}`" in text
-    assert hasattr(unhub.methods, REGISTRY[name].__name__)
+    assert f"Class `{method_class(name).__name__}`" in text
+    assert hasattr(unhub.methods, method_class(name).__name__)
 
 
 @pytest.mark.parametrize("name", [name for name in unhub.METHODS if name != "none"])
 def test_methods_page_has_the_sources_of_the_docstring(name):
-    cited = set(re.findall(r"\b[a-z]+:\d{2}\b", REGISTRY[name].__doc__))
+    cited = set(re.findall(r"\b[a-z]+:\d{2}\b", method_class(name).__doc__))
     assert cited & set(re.findall(r"\b[a-z]+:\d{2}\b", METHOD_SECTIONS[name]))
 
 
@@ -87,3 +87,20 @@ def test_every_page_is_in_the_navigation():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     docs = ROOT / "docs"
     assert listed == {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+
+
+def test_architecture_and_readme_name_files_and_folders_that_exist():
+    src = ROOT / "src" / "unhub"
+    text = page("architecture.md")
+    named = set(re.findall(r"\b([a-z]+/[\w/]+\.(?:py|css))", text)) | set(re.findall(r"`([a-z]+/(?:\w+/)*)`", text))
+    assert len(named) > 60
+    assert not {path for path in named if not (src / path).exists()}
+    folders = {path.name for path in src.iterdir() if path.is_dir() and not path.name.startswith("__")}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    layers = readme[readme.index("## Where things are") : readme.index("Imports go down this list")]
+    assert not {folder for folder in folders if not re.search(rf"\s{folder}\s", layers)}
+
+
+def test_percent_signs_follow_their_number():
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / name for name in ("README.md", "CHANGELOG.md"))]
+    assert not {path.name for path in pages if re.search(r"\d %", path.read_text(encoding="utf-8"))}

@@ -19,7 +19,7 @@ from .kills import Killer, survive
 TEXTS = ["a red dog runs", "the cat sleeps in the house", "piano", "a small green garden", "a cat"]
 SETUP = """
 import torch
-from unhub.encode import load_encoder, parts
+from unhub.encoders import load_encoder, parts
 torch.set_num_threads(1)
 parts.EVERY = 0
 load_encoder({model!r}, "text", device="cpu")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unhub.encode import run as running
+from unhub.encoders import run as running
 from unhub.io import open_rows
 
 from .conftest import TEXTS, refused
@@ -63,7 +63,7 @@ def test_a_broken_file(
     assert not (tmp_path / "o.npy").exists()
     code, out, err = run(kind, "--model", model, "-o", "o.npy", "--skip-broken", "--batch", 1)
     assert (code, err) == (0, "")
-    assert f"left out, since they cannot be read: 1 ({name})" in out
+    assert f"skipped, unreadable: 1 ({name})" in out
     ids = (tmp_path / "o.ids.txt").read_text().splitlines()
     assert name not in ids
     assert len(ids) == len(np.load("o.npy")) == {"photos": 6, "sounds": 3, "films": 1}[kind]
@@ -98,24 +98,24 @@ def test_ctrl_c(run: Any, tmp_path: Path, texts: Path, clip: Path, monkeypatch: 
     monkeypatch.setattr(running, "embed", interrupted)
     code, out, err = run("texts.txt", "--model", clip, "-o", "o.npy", "--batch", 2)
     assert (code, out) == (130, "")
-    assert err == "unhub: interrupted; what is finished is in o.npy.part: the same command goes on.\n"
+    assert err == "unhub: interrupted; finished batches are in o.npy.part: run the same command again to continue.\n"
     code, out, _ = run("texts.txt", "--model", clip, "-o", "o.npy", "--batch", 2)
     assert code == 0
-    assert "4 items were finished before" in out
+    assert "4 items were done already" in out
 
 
 def cases(folder: Path) -> dict[str, tuple[list[Any], tuple[str, ...]]]:
     text, clip = "texts.txt", folder / "clip"
     return {
-        "no folder": ([text, "--model", "./no/model"], ("there is no folder ./no/model", "name on the hub")),
+        "no folder": ([text, "--model", "./no/model"], ("--model './no/model' is no folder here", "name on the hub")),
         "no model in it": ([text, "--model", "photos"], ("has none of modules.json", "config.json")),
         "library": ([text, "--model", clip, "--library", "keras"], ("library is 'keras'", "open-clip")),
         "kind": ([text, "--model", clip, "--kind", "smell"], ("kind is 'smell'", "video")),
         "device": ([text, "--model", clip, "--device", "toaster"], ("device 'toaster' cannot be used", "pass cpu")),
         "precision": ([text, "--model", clip, "--precision", "int3"], ("precision is 'int3'", "float16")),
         "batch": ([text, "--model", clip, "--batch", 0], ("batch is 0", "at least 1")),
-        "max length": ([text, "--model", clip, "--max-length", 99], ("max_length is 99", "reads 20 tokens")),
-        "max length of images": (["photos", "--model", clip, "--max-length", 9], ("max_length is 9 for image",)),
+        "max length": ([text, "--model", clip, "--max-length", 99], ("--max-length is 99", "reads 20 tokens")),
+        "max length of images": (["photos", "--model", clip, "--max-length", 9], ("--max-length is 9 for image",)),
         "sounds for CLIP": (
             ["photos/p1.png", "--model", folder / "clap"],
             ("is a ClapModel, which takes text and audio, not image", "--kind"),
@@ -123,8 +123,8 @@ def cases(folder: Path) -> dict[str, tuple[list[Any], tuple[str, ...]]]:
         "texts for DINO": ([text, "--model", folder / "dinov2"], ("cannot take text", "AutoTokenizer")),
         "images for BERT": (["photos", "--model", folder / "sentences"], ("takes text, not image", "--library")),
         "lost weights": ([text, "--model", "halved"], ("lacks", "of its weights", "would be random")),
-        "no weights": ([text, "--model", "empty"], ("'empty' cannot be loaded", "complete and right")),
-        "not a table": ([text, "--model", clip, "--ids", "name"], ("ids 'name'", "has no columns")),
+        "no weights": ([text, "--model", "empty"], ("'empty' cannot be loaded", "folder or name is complete")),
+        "not a table": ([text, "--model", clip, "--ids", "name"], ("--ids is 'name'", "has no columns")),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unhub.encode import encode_files
+from unhub.encoders import encode
 from unhub.foundation.errors import InputError
 from unhub.foundation.pairing import READ, STRETCHES, record_beside, vectors_fingerprint
 from unhub.io import open_rows
@@ -54,7 +54,7 @@ def pair(tmp_path: Path, clip: Path) -> Path:
     for name in ("x", "y"):
         texts = TEXTS if name == "x" else TEXTS[::-1]
         (tmp_path / f"{name}.csv").write_text("id,text\n" + "".join(f"{name}{i},{t}\n" for i, t in enumerate(texts)))
-        encode_files(tmp_path / f"{name}.csv", model=str(clip), out=tmp_path / f"{name}.npy", device="cpu")
+        encode(tmp_path / f"{name}.csv", model=str(clip), output=tmp_path / f"{name}.npy", device="cpu")
     return tmp_path / "x.npy"
 
 
@@ -111,8 +111,8 @@ def test_a_large_matrix_is_known_by_its_shape_and_by_stretches_from_its_first_ro
 def test_the_input_is_not_written_over(tmp_path: Path, clip: Path) -> None:
     source = tmp_path / "x.ids.txt"
     source.write_text("a red dog\npiano\n")
-    with pytest.raises(InputError, match=r"would be written to .*x\.ids\.txt, which is the input and would be lost"):
-        encode_files(source, model=str(clip), out=tmp_path / "x.npy", device="cpu")
+    with pytest.raises(InputError, match=r"puts the ids into .*x\.ids\.txt, which is the input and would be lost"):
+        encode(source, model=str(clip), output=tmp_path / "x.npy", device="cpu")
     assert source.read_text() == "a red dog\npiano\n"
 
 
@@ -121,11 +121,11 @@ def test_a_strangers_file_in_the_folder_of_parts_outlives_the_run(tmp_path: Path
         if done:
             raise KeyboardInterrupt
 
-    def encode(**how: object) -> None:
-        encode_files(texts, model=str(clip), out=tmp_path / "x.npy", device="cpu", batch=2, **how)  # type: ignore[arg-type]
+    def again(**how: object) -> None:
+        encode(texts, model=str(clip), output=tmp_path / "x.npy", device="cpu", batch=2, **how)  # type: ignore[arg-type]
 
     with pytest.raises(KeyboardInterrupt):
-        encode(progress=stop)
+        again(progress=stop)
     (tmp_path / "x.npy.part" / "diary.txt").write_text("mine")
-    encode()
+    again()
     assert [path.name for path in (tmp_path / "x.npy.part").iterdir()] == ["diary.txt"]

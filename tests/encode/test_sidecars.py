@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unhub.encode.parts import Parts
+from unhub.encoders.parts import Parts
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_lock import locked
 
@@ -143,7 +143,7 @@ def test_rows_that_overlap_or_leave_a_gap_are_not_put_together(tmp_path: Path, s
 
 def test_a_second_run_on_one_output_is_refused(tmp_path: Path, texts: Path, clip: Path, run: Any) -> None:
     with locked(tmp_path / "x.npy.lock", "busy"):
-        refused(run(texts, "--model", clip, "-o", "x.npy"), "another process is writing x.npy; wait until it is done")
+        refused(run(texts, "--model", clip, "-o", "x.npy"), "another process is writing x.npy; wait for it")
     assert not (tmp_path / "x.npy.part").exists()
     assert run(texts, "--model", clip, "-o", "x.npy")[0] == 0
     assert np.load(tmp_path / "x.npy").shape == (len(TEXTS), 12)
@@ -154,7 +154,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from unhub.encode.parts import Parts
+from unhub.encoders.parts import Parts
 folder = Path(sys.argv[1])
 parts = Parts(folder / "x.npy.part", {}, ["a"] * 4096)
 parts.open()

@@ -11,9 +11,9 @@ import torch
 import transformers
 from PIL import Image
 
-from unhub.encode import encode_files
-from unhub.encode.media import middles, read_audio, read_frames
-from unhub.encode.runtime import quiet
+from unhub.encoders import encode
+from unhub.encoders.encoder import quiet
+from unhub.encoders.media import middles, read_audio, read_frames
 
 from .conftest import RATE, TEXTS, unit
 
@@ -22,7 +22,7 @@ NEAR = 1e-5
 
 
 def encoded(tmp_path: Path, source: Path, model: Path, **how: Any) -> tuple[Any, Any, list[str]]:
-    done = encode_files(source, model=str(model), out=tmp_path / "out.npy", device="cpu", **how)
+    done = encode(source, model=str(model), output=tmp_path / "out.npy", device="cpu", **how)
     return done, np.load(tmp_path / "out.npy"), (tmp_path / "out.ids.txt").read_text().splitlines()
 
 

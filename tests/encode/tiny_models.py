@@ -11,7 +11,7 @@ import pytest
 import torch
 import transformers
 
-from unhub.encode.runtime import quiet
+from unhub.encoders.encoder import quiet
 
 from . import standin
 

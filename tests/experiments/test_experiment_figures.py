@@ -11,14 +11,16 @@ pytest.importorskip("matplotlib")
 from PIL import Image
 
 from unhub import InputError
-from unhub.experiments import preset, read_experiment
+from unhub.experiments import figures as experiment_figures
+from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments.figures import FIGURES, FigureSettings, figure_data, radar
+from unhub.experiments.reproduction import Plan
 from unhub.experiments.run import Run
 from unhub.experiments.views import some_scores, views
 from unhub.metrics import k_occurrence
-from unhub.report import experiment_figures, figure_drawing, figures
-from unhub.report.experiment_figures import FIGURES
-from unhub.report.figure_drawing import Shown, radar
-from unhub.report.reproduction import Wanted, reproduced
+from unhub.report import figures
+from unhub.report.drawing import draw
+from unhub.report.result_files import FolderWriter, write_reproduction
 
 PAPER = preset("paper")
 
@@ -26,9 +28,29 @@ PAPER = preset("paper")
 @pytest.fixture
 def shown(written, tmp_path):
     def make(bank=None, **more):
-        return Shown(Run(read_experiment(written(**more)), PAPER), tmp_path / "figures", bank, rounds=1)
+        run = Run(read_experiment(written(**more)), PAPER)
+        return FigureSettings(run, bank, folder=tmp_path / "figures", rounds=1)
 
     return make
+
+
+def drawn(name, settings, folder=None):
+    """The values of a figure, drawn; with a folder, into it."""
+    if folder is None:
+        return [draw(each) for each in figure_data(name, settings)]
+    writer = FolderWriter(folder)
+    for each in figure_data(name, settings):
+        writer.figure(Plan(settings.run, settings.bank, (), (name,)), each)
+    return writer.paths[""]
+
+
+def reproduced(files, folder, progress=None, **more):
+    """What the command does: results are written as they come."""
+    writer = None if folder is None else FolderWriter(folder)
+    done = reproduce([str(each) for each in files], folder=folder, progress=progress, observer=writer, **more)
+    if writer is not None:
+        writer.finish(done)
+    return done, writer
 
 
 @pytest.fixture
@@ -52,14 +74,14 @@ def caught(monkeypatch):
 
 @pytest.mark.parametrize("name", list(FIGURES))
 def test_every_figure_is_drawn_as_pdf_and_png(shown, tmp_path, name):
-    paths = experiment_figures.draw(name, shown(banks=("val", "train", "other")))
+    paths = drawn(name, shown(banks=("val", "train", "other")), tmp_path)
     assert {path.suffix for path in paths} == {".pdf", ".png"}
     assert all(path.stat().st_size > 1000 for path in paths)
     assert all(path.parent == tmp_path / "figures" for path in paths)
 
 
 def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
-    experiment_figures.draw("similarity", shown())
+    drawn("similarity", shown())
     (before, after, counts_before, counts_after, names), _ = caught["similarity"][0]
     queries, targets = arrays["test"]
     scores = queries @ targets.T
@@ -83,9 +105,9 @@ def test_some_scores_are_evenly_spaced_rows(written, arrays):
 
 
 def test_a_bank_with_targets_is_shown_with_dbsn(shown, caught):
-    experiment_figures.draw("similarity", shown(bank="train"))
+    drawn("similarity", shown(bank="train"))
     assert caught["similarity"][0][0][4] == ("no correction", "DBSN")
-    experiment_figures.draw("radar", shown(bank="train"))
+    drawn("radar", shown(bank="train"))
     axes, series = caught["radar"][0][0]
     assert [axis.label for axis in axes][:2] == ["forward R@1", "forward R@5"]
     assert [axis.larger_is_better for axis in axes] == [True, True, True, False, False] * 2
@@ -97,7 +119,7 @@ def test_a_bank_with_targets_is_shown_with_dbsn(shown, caught):
 def test_the_hub_is_the_one_that_is_first_most_often(shown, arrays, caught, tmp_path):
     (tmp_path / "captions.txt").write_text("".join(f"caption {row}\n" for row in range(60)))
     parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\ncaptions = "captions.txt"'
-    experiment_figures.draw("hub-queries", shown(test=parts))
+    drawn("hub-queries", shown(test=parts))
     scores = arrays["test"][0] @ arrays["test"][1].T
     first = scores.argmax(axis=1)
     hub = np.bincount(first).argmax()
@@ -114,7 +136,7 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
         Image.new("RGB", (8, 8), "red").save(folder / name)
     parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\nmedia = "media"'
     given = shown(test=parts)
-    experiment_figures.draw("top5", given)
+    drawn("top5", given)
     (items,), _ = caught["top5"][0]
     view, back = views(given.run)
     for item in items:
@@ -132,9 +154,9 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
 
 
 def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
-    monkeypatch.setattr(figure_drawing, "CROWD", 20)
+    monkeypatch.setattr(experiment_figures, "CROWD", 20)
     given = shown()
-    experiment_figures.draw("hub-map", given)
+    drawn("hub-map", given)
     (points, kinds, often), more = caught["hub_map"][0]
     assert len(points) == 60
     assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "query of val": 20}
@@ -155,7 +177,7 @@ def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
 )
 def test_what_a_figure_lacks_is_said(shown, name, more, said):
     with pytest.raises(InputError, match=r"there is no figure|cannot be drawn") as error:
-        experiment_figures.draw(name, shown(**more))
+        drawn(name, shown(**more))
     assert said in str(error.value)
 
 
@@ -164,21 +186,22 @@ def test_what_a_figure_lacks_is_said(shown, name, more, said):
     [
         ("captions", "one\ntwo\n", "test.captions has 2 lines but there are 60"),
         ("target_captions", "one\ntwo\n", "test.target_captions has 2 lines but there are 60"),
-        ("media", "no folder", "is no folder"),
+        ("media", "no folder", "which is no folder"),
     ],
 )
 def test_captions_and_media_that_do_not_fit_are_said(shown, tmp_path, part, text, said):
     (tmp_path / "part.txt").write_text(text)
     parts = f'queries = "test_queries.npy"\ntargets = "test_targets.npy"\n{part} = "part.txt"'
     with pytest.raises(InputError, match=said):
-        experiment_figures.draw("top5", shown(test=parts))
+        drawn("top5", shown(test=parts))
 
 
 def test_all_writes_tables_and_every_figure_that_can_be_drawn(written, tmp_path):
-    done = reproduced([str(written())], Wanted(every=True), "paper", tmp_path / "out")
+    done, writer = reproduced([written()], tmp_path / "out", tables="all", figures="all")
     (one,) = done.experiments
     assert [table.name for table in one.tables] == ["query-aware", "banks", "skewness", "variants"]
-    stems = {path.stem for path in one.figures}
+    stems = {path.stem for path in writer.paths[""]}
+    assert stems == {figure.stem for figure in one.figures}
     assert stems == {
         "radar", "similarity.forward", "similarity.reverse", "tau.forward", "tau.reverse",
         "bank-size.forward.train", "bank-size.reverse.train",
@@ -193,8 +216,8 @@ def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
     first = written()
     second = tmp_path / "second.toml"
     second.write_text(first.read_text().replace('"Small"', '"Large"'))
-    wanted = Wanted(tables=("query-aware",), figures=("radar",))
-    reproduced([str(first), str(second)], wanted, "paper", tmp_path / "out")
+    wanted = {"tables": ["query-aware"], "figures": ["radar"]}
+    reproduced([first, second], tmp_path / "out", **wanted)
     axes, _ = caught["radar"][-1][0]
     assert [axis.label for axis in axes] == ["Small forward", "Small reverse", "Large forward", "Large reverse"]
     text = (tmp_path / "out" / "query-aware.tex").read_text()
@@ -203,7 +226,7 @@ def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
     assert (tmp_path / "out" / "Small-made" / "query-aware" / "table.json").exists()
     assert (tmp_path / "out" / "radar.pdf").exists()
     with pytest.raises(InputError, match="two of the files are called Small-made"):
-        reproduced([str(first), str(first)], wanted, "paper", tmp_path / "again")
+        reproduced([first, first], tmp_path / "again", **wanted)
     assert not (tmp_path / "again").exists()
 
 
@@ -218,8 +241,8 @@ def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written, tmp_p
         return real(*values, **more)
 
     monkeypatch.setattr(module, "evaluated", counted)
-    wanted = Wanted(("query-aware", "banks", "skewness"), ("radar", "similarity", "top5", "hub-queries"))
-    reproduced([str(written())], wanted, "paper", tmp_path / "out")
+    figures = ["radar", "similarity", "top5", "hub-queries"]
+    reproduced([written()], tmp_path / "out", tables=["query-aware", "banks", "skewness"], figures=figures)
     assert len(asked) == len(set(asked)) == 6
 
 
@@ -227,7 +250,7 @@ def test_another_bank_and_other_settings_can_be_drawn_into_the_same_folder(writt
     for settings in ("tau = 0.1", "tau = 0.2"):
         path = str(written(dataset='directions = ["t2v"]', settings=settings))
         for bank in ("val", "train"):
-            reproduced([path], Wanted(figures=("tau", "top5"), bank=bank), "paper", tmp_path / "out")
+            reproduced([path], tmp_path / "out", figures=["tau", "top5"], bank=bank)
     home = tmp_path / "out" / "figures"
     for bank in ("val", "train"):
         lines = (home / f"tau.t2v.{bank}.csv").read_text().splitlines()
@@ -238,13 +261,13 @@ def test_another_bank_and_other_settings_can_be_drawn_into_the_same_folder(writt
 def test_a_bank_that_cannot_be_used_costs_the_others_nothing(written, arrays, tmp_path):
     path = written()
     np.save(tmp_path / "val_queries.npy", arrays["test"][0])
-    done = reproduced([str(path)], Wanted(every=True), "paper", tmp_path / "out")
+    done, _ = reproduced([path], tmp_path / "out", tables="all", figures="all")
     assert [table.name for table in done.experiments[0].tables] == ["query-aware", "skewness", "variants"]
     (said,) = [note for note in done.notes if note.startswith("no table banks")]
     assert "the bank val, forward: 60 of 60 test queries are also in banks.val.queries" in said
-    assert "write allow_overlap = true in the section [settings]" in said
+    assert "allow_overlap = true in the section [settings]" in said
     with pytest.raises(InputError, match=r"also in banks\.val\.queries"):
-        reproduced([str(path)], Wanted(("banks",)), "paper", None)
+        reproduced([path], None, tables=["banks"])
 
 
 def test_tables_are_written_as_they_are_made(written, tmp_path):
@@ -253,7 +276,7 @@ def test_tables_are_written_as_they_are_made(written, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduced([str(written())], Wanted(every=True), "paper", tmp_path / "out", stop)
+        reproduced([written()], tmp_path / "out", stop, tables="all", figures="all")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"query-aware", "banks", "skewness"}
 
 
@@ -261,11 +284,11 @@ def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
     first = read_experiment(written(dataset='directions = ["t2v"]'))
     other = replace(first, model="another")
     third = replace(first, name="Other")
-    radar([Run(each, preset("paper")) for each in (first, other, third)])
+    draw(radar([Run(each, preset("paper")) for each in (first, other, third)]))
     (axes, series), _ = caught["radar"][0]
     assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
     assert all(axis.most == 100 for axis in axes)
-    radar([Run(each, preset("paper")) for each in (first, third)])
+    draw(radar([Run(each, preset("paper")) for each in (first, third)]))
     labels = [axis.label for axis in caught["radar"][1][0][0]]
     assert labels[:2] == ["Small t2v R@1", "Small t2v R@5"], "two would be too few, so there are metrics"
     assert len(set(labels)) == len(labels)
@@ -277,7 +300,7 @@ def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path,
     np.save(tmp_path / "class_of.npy", np.arange(60) % 12)
     said = 'queries = "test_queries.npy"\ntargets = "classes.npy"\nrelevant = "class_of.npy"'
     path = written(dataset='task = "classification"', test=said, banks=())
-    reproduced([str(path)], Wanted(figures=("similarity", "radar")), "paper", tmp_path / "out")
+    reproduced([path], tmp_path / "out", figures=["similarity", "radar"])
     assert caught["similarity"][0][1]["k"] == 1
     assert caught["similarity"][0][0][2].sum() == 60
     assert [axis.label for axis in caught["radar"][0][0][0]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
@@ -285,7 +308,37 @@ def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path,
 
 def test_a_radar_needs_axes(written, tmp_path):
     path = str(written(dataset='metrics = ["R@1"]'))
-    done = reproduced([path], Wanted(every=True), "paper", tmp_path / "out")
+    done, _ = reproduced([path], tmp_path / "out", tables="all", figures="all")
     assert any(note.startswith("no figure radar: a radar of one file has an axis for") for note in done.notes)
     with pytest.raises(InputError, match=r"the figure radar cannot be drawn: .* 2 here; ask for more dataset\.metrics"):
-        reproduced([path], Wanted(figures=("radar",)), "paper", tmp_path / "out")
+        reproduced([path], tmp_path / "out", figures=["radar"])
+
+
+def test_a_reproduction_is_a_value_that_can_be_written_later(written, tmp_path):
+    wanted = {"tables": ["query-aware"], "figures": ["similarity", "tau"]}
+    reproduced([written()], tmp_path / "as it comes", **wanted)
+    done = reproduce(written(), **wanted)
+    assert [figure.stem for figure in done.experiments[0].figures][:2] == ["similarity.forward", "similarity.reverse"]
+    write_reproduction(done, tmp_path / "later")
+    files = {
+        folder: {path.relative_to(tmp_path / folder): path.read_bytes() for path in (tmp_path / folder).rglob("*.*")}
+        for folder in ("as it comes", "later")
+    }
+    kept = {path for path in files["as it comes"] if path.suffix == ".jsonl"}
+    assert kept
+    assert files["later"] == {path: data for path, data in files["as it comes"].items() if path not in kept}
+
+
+def test_running_does_not_draw_and_does_not_warn(written, recwarn):
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; from unhub.experiments import reproduce; "
+        "reproduce(sys.argv[1], figures=['similarity', 'radar', 'top5']); "
+        "assert 'matplotlib' not in sys.modules; assert 'unhub.report' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program, written(settings="tau = 0.0005")], check=True)
+    done = reproduce(written(settings="tau = 0.0005"))
+    assert any("is sharp" in note for note in done.tables[0].notes)
+    assert not [each for each in recwarn if "sharp" in str(each.message)]

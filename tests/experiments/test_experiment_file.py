@@ -124,4 +124,4 @@ def test_parts_that_do_not_go_together(written, given, more, said):
 
 def test_the_authors_scripts_need_a_modality(written):
     with pytest.raises(InputError, match=r"the protocol authors needs dataset\.modality"):
-        reproduce(read_experiment(written()), ["1"], preset("authors"))
+        reproduce(read_experiment(written()), ["1"], protocol=preset("authors"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments import read_experiment, reproduce
 from unhub.experiments.importing import Dump, import_published
 from unhub.experiments.importing.matrices import BLOCK
 
@@ -87,7 +87,7 @@ def test_querybank_pickles(world, put, brought):
     assert (experiment.name, experiment.model, experiment.directions) == ("MSR-VTT", "TT-CE", ("t2v", "v2t"))
     assert (experiment.modality, experiment.settings) == ("video", {})
     assert (made.queries, made.targets, made.left_out, made.divisor) == (33, 12, 3, 1.0)
-    assert made.said == ("masked queries, left out: 3", "3 queries for each target, in order")
+    assert made.notes == ("masked queries, left out: 3", "3 queries for each target, in order")
     assert all(each.dtype == np.float32 for where, each in arrays.items() if where != "test.relevant")
 
 
@@ -112,10 +112,10 @@ def test_padded_arrays_of_three_dimensions(world, put, brought):
     assert Path(experiment.test["target_ids"]).read_text().split() == [f"vid{at}" for at in range(VIDEOS)]
     assert made.divisor == 100
     assert experiment.settings == {}
-    assert made.said[0] == "rows of -inf (padding), left out: 3"
+    assert made.notes[0] == "rows of -inf (padding), left out: 3"
     low, high = (100 * world["scores"][kept]).min(), (100 * world["scores"][kept]).max()
     before, after = f"from {low:.3g} to {high:.3g}", f"from {low / 100:.3g} to {high / 100:.3g}"
-    assert made.said[1] == f"scores ran {before} and were divided by 100 (CLIP's scale): they run {after}"
+    assert made.notes[1] == f"scores ran {before} and were divided by 100 (CLIP's scale): they run {after}"
 
 
 def test_images_repeated_for_each_caption(world, put, brought):
@@ -133,7 +133,7 @@ def test_images_repeated_for_each_caption(world, put, brought):
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS)
     np.testing.assert_array_equal(arrays["banks.train.targets"], world["bank_videos"])
     assert experiment.directions == ("t2i", "i2t")
-    assert made.said[:2] == (
+    assert made.notes[:2] == (
         "12 different of 36 rows of targets; each was taken once",
         "10 different of 20 rows of bank train, targets; each was taken once",
     )
@@ -160,7 +160,7 @@ def test_a_few_look_alikes_stay(world, put, brought):
     made, experiment, arrays = brought(queries=put("q.npy", videos), targets=put("t.npy", videos))
     assert arrays["test.targets"].shape == (VIDEOS, DIM)
     assert "relevant" not in experiment.test
-    assert made.said[0] == "rows of targets that are the same as the one before, kept: 1 of 12"
+    assert made.notes[0] == "rows of targets that are the same as the one before, kept: 1 of 12"
 
 
 def test_repeated_columns_of_a_matrix(world, put, brought):
@@ -175,7 +175,7 @@ def test_repeated_columns_of_a_matrix(world, put, brought):
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS)
     np.testing.assert_array_equal(arrays["banks.wide.scores"], bank)
     np.testing.assert_array_equal(arrays["banks.once.scores"], bank)
-    assert made.said[0] == "12 different of 36 columns of scores; each was taken once"
+    assert made.notes[0] == "12 different of 36 columns of scores; each was taken once"
 
 
 @pytest.mark.parametrize("name", ["sims.npy", "sims.pkl"])
@@ -205,7 +205,7 @@ def test_three_matrices_of_a_bank(world, put, brought):
     np.testing.assert_allclose(arrays["banks.train.scores"], s_bt, rtol=1e-6)
     np.testing.assert_allclose(arrays["banks.train.cross"], s_bb, rtol=1e-6)
     np.testing.assert_allclose(arrays["banks.train.target_scores"], s_tt, rtol=1e-6)
-    table = reproduce(experiment, ["banks"], preset("paper"))[0]
+    table = reproduce(experiment, ["banks"]).tables[0]
     assert {row.method for row in table.rows} == {"none", "is", "dis", "sn", "dualis", "dualdis", "dbsn"}
 
 
@@ -221,7 +221,7 @@ def test_masks_and_padding_together(world, put, brought):
     np.testing.assert_array_equal(arrays["test.scores"], world["scores"][kept])
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[kept])
     assert made.experiment.with_name("captions.txt").read_text().split() == [str(each) for each in kept]
-    assert made.said[:2] == ("masked queries, left out: 3", "rows of -inf (padding), left out: 1")
+    assert made.notes[:2] == ("masked queries, left out: 3", "rows of -inf (padding), left out: 1")
 
 
 def test_a_padded_bank(world, put, brought):
@@ -240,7 +240,7 @@ def test_a_padded_bank(world, put, brought):
     np.testing.assert_array_equal(arrays["banks.three.cross"], s_bb[~empty])
     np.testing.assert_array_equal(arrays["banks.three.target_scores"], s_tt)
     np.testing.assert_array_equal(arrays["banks.deep.scores"], s_bt[~empty])
-    assert "rows of -inf (padding) in bank deep, left out: 5" in made.said
+    assert "rows of -inf (padding) in bank deep, left out: 5" in made.notes
 
 
 def test_scores_that_are_the_same_now_and_then_are_not_repeats(put, brought):
@@ -281,15 +281,15 @@ def test_logits(world, put, brought, times, scale, divisor, settings, said):
     assert (made.divisor, dict(experiment.settings)) == (divisor, settings)
     np.testing.assert_allclose(arrays["test.scores"], times / divisor * own / np.abs(own).max(), rtol=1e-5)
     np.testing.assert_array_equal(arrays["banks.b.scores"], arrays["test.scores"][::2])
-    found = [each for each in made.said if "scores r" in each]
+    found = [each for each in made.notes if "scores r" in each]
     assert [said in each for each in found] == ([] if said is None else [True])
-    reproduce(experiment, ["query-aware"], preset("paper"))
+    reproduce(experiment, ["query-aware"])
 
 
 def test_a_bank_of_another_scale_is_told(world, put, brought):
     bank = world["bank"] @ world["videos"].T
     made, _, _ = brought(scores=put("S.npy", 100 * world["scores"]), banks={"b": [put("b.npy", bank)]})
-    assert any("scores of the bank b go up to" in each and "of one scale" in each for each in made.said)
+    assert any("scores of the bank b go up to" in each and "of one scale" in each for each in made.notes)
 
 
 def test_half_precision_is_divided_in_float32(world, put, brought):
@@ -310,20 +310,20 @@ def test_numbers_that_start_at_1(world, put, brought, tmp_path, kind):
         source = put(f"gt.{kind}", OWNERS[order] + 1)
     made, _, arrays = brought(scores=put("S.npy", world["scores"][order]), relevant=source)
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[order])
-    assert made.said == ("targets of queries are counted from 1 in the file, and from 0 here",)
+    assert made.notes == ("targets of queries are counted from 1 in the file, and from 0 here",)
 
 
 def test_numbers_that_start_at_0(world, put, brought):
     made, _, arrays = brought(scores=put("S.npy", world["scores"]), relevant=put("gt.npy", OWNERS))
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS)
-    assert made.said == ("targets of queries are counted from 0",)
+    assert made.notes == ("targets of queries are counted from 0",)
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_numbers_that_do_not_tell_are_asked_for(world, put, brought, first):
     middle = (OWNERS > 0) & (OWNERS < VIDEOS - 1)
     given = {"scores": put("S.npy", world["scores"][middle]), "relevant": put("gt.npy", OWNERS[middle])}
-    with pytest.raises(unhub.InputError, match=r"from 1 to 10 for 12 targets, .* first=0 or first=1 \(--first\)"):
+    with pytest.raises(unhub.InputError, match=r"from 1 to 10 for 12 targets, .* first=0 or first=1\."):
         brought(**given)
     _, _, arrays = brought(**given, first=first)
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[middle] - first)
@@ -345,7 +345,7 @@ def test_answers_by_id(world, put, brought):
         target_ids=put("ids.txt", ids),
     )
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[order])
-    assert made.said == ("targets of queries by their ids",)
+    assert made.notes == ("targets of queries by their ids",)
     assert Path(experiment.test["target_ids"]).read_text().split() == ids
 
 
@@ -406,8 +406,8 @@ def test_ids_of_repeated_targets(world, put, brought):
 def test_aligned_rows_need_no_file(world, put, brought):
     made, experiment, _ = brought(scores=put("S.npy", world["scores"][::EACH]))
     assert "relevant" not in experiment.test
-    assert made.said == ("query i belongs to target i",)
-    table = reproduce(experiment, ["query-aware"], preset("paper"))[0]
+    assert made.notes == ("query i belongs to target i",)
+    table = reproduce(experiment, ["query-aware"]).tables[0]
     known = unhub.evaluate(scores=world["scores"][::EACH], relevant=np.arange(VIDEOS), methods=["none"])
     assert table.rows[0].values["forward"]["R@1"] == known["none"]["R@1"]
 
@@ -416,8 +416,8 @@ def test_embeddings_of_other_lengths_are_normalised(world, put, brought):
     made, experiment, arrays = brought(queries=put("q.npy", 3 * world["texts"]), targets=put("t.npy", world["videos"]))
     np.testing.assert_array_equal(arrays["test.queries"], 3 * world["texts"])
     assert dict(experiment.settings) == {"normalize": True}
-    assert made.said[0] == "embeddings have lengths from 1 to 3; normalize = true scales them"
-    table = reproduce(experiment, ["query-aware"], preset("paper"))[0]
+    assert made.notes[0] == "embeddings have lengths from 1 to 3; normalize = true scales them"
+    table = reproduce(experiment, ["query-aware"]).tables[0]
     known = unhub.evaluate(scores=world["scores"], relevant=OWNERS, methods=["none"], ties="optimistic")
     assert table.rows[0].values["forward"]["R@1"] == pytest.approx(known["none"]["R@1"])
 
@@ -454,10 +454,10 @@ def test_an_order_that_the_scores_contradict_is_doubted(put, brought):
     scores = rng.normal(size=(100, 25)) * 0.05
     scores[np.arange(100), own] += 0.5
     made, *_ = brought(scores=put("S.npy", scores))
-    assert not any("by chance" in each for each in made.said)
+    assert not any("by chance" in each for each in made.notes)
     turned = np.roll(scores, 1, axis=1)
     made, *_ = brought(scores=put("T.npy", turned))
-    assert made.said[-1].startswith("only 0.0% of the queries have this target first, no more than by chance")
+    assert made.notes[-1].startswith("only 0.0% of the queries have this target first, no more than by chance")
 
 
 def test_rows_of_numbers_are_a_matrix(put, brought, world):

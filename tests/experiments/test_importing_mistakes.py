@@ -15,6 +15,7 @@ import pytest
 
 from unhub import InputError
 from unhub.experiments.importing import Dump, import_published
+from unhub.foundation.wording import on_command_line
 
 RNG = np.random.default_rng(2)
 SCORES = RNG.uniform(-1, 1, size=(24, 8)).astype(np.float32)
@@ -156,11 +157,11 @@ CASES = [
     case("no number, such as 'video0'", "--target-ids", scores="S.npy", relevant="gt.txt"),
     case("no number, such as 'video0'", scores="S.npy", relevant="gt.txt", target_ids="ids.txt"),
     case("first is 2", scores="S.npy", relevant="gt.npy", first=2),
-    case("give that file, or leave --first out", scores="S.npy", first=1),
+    case("--first says where the numbers in --relevant start", scores="S.npy", first=1),
     case("has 7 ids but there are 8 targets", scores="S.npy", target_ids="ids_short.txt"),
     case("has the id 'v1' twice", scores="S.npy", target_ids="ids_twice.txt"),
     case("has 23 captions but there are 24 queries", scores="S.npy", captions="c.txt"),
-    case("has captions by id; give target_ids (--target-ids)", scores="S.npy", captions="c.json"),
+    case("has captions by id; give --target-ids", scores="S.npy", captions="c.json"),
     case(
         "has 2 captions of 'v5', a target with 3 queries", scores="S.npy", captions="c.json", target_ids="ids.txt"
     ),
@@ -196,7 +197,9 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(folder, wrong):
     before = sorted(os.listdir(folder))
     with pytest.raises(InputError) as caught:
         import_published("out", Dump(**given))
-    assert [each for each in wrong.said if each not in str(caught.value)] == [], str(caught.value)
+    on_terminal = caught.value.sentence(on_command_line)
+    assert [each for each in wrong.said if each not in on_terminal] == [], on_terminal
+    assert "--" not in str(caught.value)
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith((".", "?"))
     assert sorted(os.listdir(folder)) == before

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from unhub.experiments import preset, read_experiment, reproduce
-from unhub.report import result_files, result_tables
+from unhub.experiments import read_experiment, reproduce
+from unhub.foundation.tables import markdown
+from unhub.report import result_files
+from unhub.report.result_tables import result_csv, result_table
 
 
 @pytest.fixture
@@ -19,11 +21,11 @@ def experiment(written):
 
 @pytest.fixture
 def table(experiment):
-    return reproduce(experiment, ["banks"], preset("paper"))[0]
+    return reproduce(experiment, ["banks"]).tables[0]
 
 
 def test_the_best_are_bold_by_computation(table):
-    text = result_tables.markdown(table)
+    text = markdown(result_table(table))
     values = [row.values["t2i"]["R@1"] for row in table.rows]
     best = [row for row in table.rows if row.values["t2i"]["R@1"] == max(values)]
     lines = [line for line in text.splitlines() if line.startswith("|")][2:]
@@ -32,7 +34,7 @@ def test_the_best_are_bold_by_computation(table):
 
 
 def test_csv_has_a_line_for_every_value(table):
-    rows = list(csv.DictReader(result_tables.csv_lines(table).splitlines()))
+    rows = list(csv.DictReader(result_csv(table).splitlines()))
     assert len(rows) == sum(len(each) for row in table.rows for each in row.values.values())
     first = next(row for row in rows if (row["method"], row["bank"], row["metric"]) == ("dbsn", "val & val", "R@1"))
     wanted = next(row for row in table.rows if (row.label, row.bank) == ("dbsn", "val & val"))
@@ -78,7 +80,7 @@ def test_merged_targets_are_called_by_their_first(written, tmp_path):
     test = 'queries = "images.npy"\ntargets = "captions.npy"\nrelevant = "pairs.tsv"'
     path = written(dataset='directions = ["i2t"]', test=test, banks=(), settings='tau = 0.1\ngroup_targets = "max"')
     its = read_experiment(path)
-    table = reproduce(its, ["query-aware"], preset("paper"))[0]
+    table = reproduce(its, ["query-aware"]).tables[0]
     result_files.write(table, its, tmp_path / "out")
     for row in table.rows:
         stem = f"test.{row.label}"
@@ -90,7 +92,7 @@ def test_an_item_is_not_right_for_itself_and_ids_are_words(written, tmp_path):
     (tmp_path / "ids.txt").write_text("".join(f"my photo {row}.jpg\n" for row in range(60)))
     test = 'targets = "test_targets.npy"\nlabels = "labels.npy"\ntarget_ids = "ids.txt"\nquery_ids = "ids.txt"'
     its = read_experiment(written(dataset='task = "self-retrieval"', test=test, banks=()))
-    table = reproduce(its, ["A5"], preset("paper"))[0]
+    table = reproduce(its, ["A5"]).tables[0]
     home = tmp_path / "out" / "self-retrieval"
     result_files.write(table, its, tmp_path / "out")
     qrels = [line.split() for line in (home / "forward.qrels").read_text().splitlines()]

@@ -8,9 +8,11 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.experiments import preset, read_experiment, sweep
+from unhub.experiments.figure_data import SweepData
 from unhub.experiments.sweep_jobs import RATIOS, RELATIVE, TAUS, TO_QUERIES
 from unhub.metrics import emd
-from unhub.report import sweep_results
+from unhub.report.drawing import draw
+from unhub.report.result_tables import sweep_csv, sweep_table
 
 PAPER = preset("paper")
 
@@ -110,21 +112,21 @@ def test_what_is_not_there_is_said(written, over, bank, said):
 def test_the_papers_figures_are_drawn_from_the_points(written, over):
     bank = "val" if over == "bank-size" else None
     points = sweep(read_experiment(written(banks=("val", "train", "other"))), over, PAPER, bank=bank, rounds=2)
-    drawn = sweep_results.figure(over, points)
+    drawn = draw(SweepData(over, over, points))
     assert len([axes for axes in drawn.axes if axes.get_visible()]) == (4 if over == "bank-size" else 1)
     if over == "bank-size":
         none = next(point.values["R@1"] for point in points if point.method == "none")
         assert any(np.array_equal(line.get_ydata(), np.full(len(RATIOS), none)) for line in drawn.axes[0].lines)
-    lines = sweep_results.csv_lines(over, points).splitlines()
+    lines = sweep_csv(over, points).splitlines()
     assert len(lines) == 1 + sum(len(point.values) for point in points)
 
 
 def test_two_sources_are_too_few_for_a_figure(written):
     points = sweep(read_experiment(written()), "bank-source", PAPER)
-    assert sweep_results.figure("bank-source", points) is None
-    titles, lines = sweep_results.rows("bank-source", points)
-    assert titles[:3] == ["bank-source", "method", "R@1"]
-    assert [line[:2] for line in lines] == [
+    assert draw(SweepData("bank-source", "bank-source", points)) is None
+    table = sweep_table("bank-source", points)
+    assert table.columns[:3] == ("bank-source", "method", "R@1")
+    assert [[cell.text for cell in row[:2]] for row in table.rows] == [
         ["", "none"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
         ["train", "+DBSN"],
     ]  # fmt: skip

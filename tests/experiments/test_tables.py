@@ -8,15 +8,16 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.experiments import preset, protocols, read_experiment, reproduce
-from unhub.experiments.standing import standings
-from unhub.report import result_tables
+from unhub.experiments.pairwise_tests import pairwise_tests
+from unhub.foundation.tables import text
 from unhub.report.latex_tables import latex
+from unhub.report.result_tables import result_table
 
 PAPER = preset("paper")
 
 
 def made(path, table, protocol=PAPER):
-    return reproduce(read_experiment(path), [table], protocol)[0]
+    return reproduce(read_experiment(path), [table], protocol=protocol).tables[0]
 
 
 def values(table, label, way, bank=None):
@@ -125,7 +126,7 @@ def test_letters_say_which_rows_are_beaten_and_counts_add_up(arrays):
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((400, 400)) + 3 * np.eye(400) + 2 * (rng.random(400) < 0.02)
     result = unhub.evaluate(scores=scores, relevant=np.arange(400), methods=["none", "is", "sn"], tau=0.5)
-    found = standings(result)
+    found = pairwise_tests(result)
     assert [each.letter for each in found.values()] == ["a", "b", "c"]
     assert found["none"].beats == ""
     assert "a" in found["sn"].beats
@@ -155,9 +156,9 @@ def test_a_note_says_how_many_test_queries_a_bank_has(written, arrays, tmp_path)
     bank = np.concatenate([arrays["val"][0], arrays["test"][0][:8]])
     path = written(settings="tau = 0.1\nallow_overlap = true", banks=("val",))
     np.save(tmp_path / "val_queries.npy", bank)
-    text = result_tables.plain(made(path, "banks"))
-    assert "transductive: test queries (val forward 8 of 60) are in the bank" in text
-    assert "+SN, val & -: forward" in text
+    shown = text(result_table(made(path, "banks")))
+    assert "transductive: test queries (val forward 8 of 60) are in the bank" in shown
+    assert "+SN, val & -: forward" in shown
 
 
 def test_notes_hold_each_warning_once(written):
@@ -187,7 +188,7 @@ def test_letters_point_the_right_way_where_some_queries_have_no_answer(arrays):
         label: replace(row, per_query={"R@1": np.append(values, nothing), "MnR": row.per_query["MnR"]})
         for (label, row), values in zip(result.rows.items(), (hits, worse), strict=True)
     }
-    found = standings(replace(result, rows=rows))
+    found = pairwise_tests(replace(result, rows=rows))
     assert (found["none"].beats, found["is"].beats) == ("b", "")
     assert found["is"].gain.high < 0
 
@@ -205,7 +206,7 @@ def test_every_direction_is_written_whatever_bank_comes_first(written, tmp_path)
     table = made(path, "banks")
     assert [tuple(block.evaluations) for block in table.blocks] == [("t2v",), ("t2v", "v2t"), ("t2v", "v2t")]
     assert table.directions == ("t2v", "v2t")
-    assert "v2t R@1" in result_tables.plain(table)
+    assert "v2t R@1" in text(result_table(table))
 
 
 def test_plans_of_a_large_matrix_are_left_out_before_it_is_made(written, monkeypatch):
@@ -221,7 +222,7 @@ def test_a_bank_with_test_targets_marks_the_way_back(written, arrays, tmp_path):
     path = written(dataset='directions = ["t2v", "v2t"]', settings="tau = 0.1\nallow_overlap = true", banks=("val",))
     table = made(path, "banks")
     assert all(row.transductive for row in table.rows if row.method != "none")
-    assert "transductive: test queries (val v2t 5 of 60) are in the bank" in result_tables.plain(table)
+    assert "transductive: test queries (val v2t 5 of 60) are in the bank" in text(result_table(table))
     assert "test queries (val v2t 5 of 60) are in the bank" in latex([table])
 
 
@@ -229,9 +230,9 @@ def test_queries_are_compared_by_rank_in_every_table(written):
     counts = {}
     for name in ("query-aware", "skewness"):
         row = next(row for row in made(written(), name).rows if row.label == "sn")
-        counts[name] = (row.standing["forward"].wins, row.standing["forward"].losses)
+        counts[name] = (row.tests["forward"].wins, row.tests["forward"].losses)
     assert counts["query-aware"] == counts["skewness"]
 
 
 def test_a_table_says_how_ties_rank(written):
-    assert "ties: optimistic (equal scores count for the query)" in result_tables.plain(made(written(), "query-aware"))
+    assert "ties: optimistic (equal scores count for the query)" in text(result_table(made(written(), "query-aware")))

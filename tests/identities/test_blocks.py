@@ -8,8 +8,9 @@ from reference.problems import unit_vectors
 
 import unhub
 from identities.strategies import matrices, some_weights, vectors
-from unhub.banks import MatrixBank, Passes, column_logsumexp
+from unhub.core.execution import Execution
 from unhub.core.logsumexp import row_logsumexp
+from unhub.scores import MatrixScores, SinkhornOperator, column_logsumexp
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -71,11 +72,11 @@ def test_rows_are_corrected_alike_in_any_block(p, name, memory):
 @given(matrices(), st.integers(1, 30), st.sampled_from((1, 1000, 1 << 20)))
 def test_one_fused_pass_is_two_plain_ones(p, block, memory):
     """alpha needs only its own row, so the pass that finds it can sum the columns too."""
-    bank = MatrixBank(p.s_bt, block_rows=block)
+    bank = MatrixScores(p.s_bt, block_rows=block)
     a = some_weights(p.rng, len(p.s_bt))
     a /= a.sum()
     g = p.rng.normal(0, 0.1, p.s_bt.shape[1])
-    f, columns = Passes(bank, p.tau, a, memory=memory).half_steps(g)
+    f, columns = SinkhornOperator(bank, p.tau, a, Execution(memory=memory)).half_steps(g)
     plain_f = p.tau * np.log(a) - row_logsumexp(p.s_bt, p.tau, g)
     np.testing.assert_allclose(f, plain_f, atol=2e-6)
     np.testing.assert_allclose(columns, column_logsumexp(bank, p.tau, plain_f), atol=2e-6)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
 def plan_of(correction, s, tau):
     """alpha_u exp(s_uj / tau) beta_j from what a fitted correction holds, scaled to total mass one."""
-    x = (s.astype(np.float64) + correction.potentials[:, None] + correction.bias) / tau
+    x = (s.astype(np.float64) + correction._potentials[:, None] + correction.bias) / tau
     plan = np.exp(x - x.max())
     return plan / plan.sum()
 

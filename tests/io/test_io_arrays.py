@@ -134,7 +134,7 @@ def test_masked_and_sparse_matrices(sentence):
     from scipy.sparse import csr_matrix
 
     assert sentence(open_rows, np.ma.masked_array(np.eye(2), mask=np.eye(2)), name="targets") == (
-        "targets is a masked array; fill the masked values first: targets.filled(value)."
+        "targets is a masked array; fill the masked values first, with its filled(value)."
     )
     assert sentence(open_rows, csr_matrix(np.eye(2)), name="targets") == (
         "targets is a sparse matrix (csr_matrix; use its toarray()), not an array; "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unhub import InputError
-from unhub.experiments.experiment import read_experiment
+from unhub.dataset.experiment_file import read_experiment
 from unhub.experiments.importing.reading import Opener
 
 

@@ -34,7 +34,7 @@ def test_not_found(refused, tmp_path):
 
 def test_empty_names(refused, sentence, tmp_path):
     assert sentence(open_rows, "", name="targets") == (
-        "targets: the path is empty; give a file such as 'file.npy' or 'file.npz::key'."
+        "targets is an empty path; give a file such as 'file.npy' or 'file.npz::key'."
     )
     np.savez(tmp_path / "x.npz", a=np.eye(2))
     assert refused("x.npz::") == ("targets: x.npz is followed by '::' but no name; write x.npz::key or x.npz.")
@@ -132,7 +132,7 @@ def test_pickles_are_never_opened(refused, tmp_path):
     for name in ("x.pkl", "x.pickle"):
         assert refused(name) == (
             f"targets: {name} is a pickle, which can run code when opened and is never read; "
-            "save the array with numpy.save, or let unhub import --trust make an experiment of it."
+            "save the array with numpy.save, or make an experiment of it with unhub import and trust=True."
         )
     torch = pytest.importorskip("torch")
     torch.save({"a": torch.eye(2), "b": Trap()}, tmp_path / "x.pt")

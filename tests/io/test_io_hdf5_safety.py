@@ -86,13 +86,12 @@ def test_a_file_is_looked_at_once_until_it_changes(store, monkeypatch):
     assert asked.count({}) == 2
 
 
-def test_a_few_bytes_do_not_promise_gigabytes(tmp_path, sentence):
+def test_a_few_bytes_do_not_declare_gigabytes(tmp_path, sentence):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("v", shape=(10**6, 10**6), dtype="f4", chunks=(1000, 1000), compression="gzip")
     assert (tmp_path / "x.h5").stat().st_size < 1500
     assert sentence(open_rows, tmp_path / "x.h5", name="targets") == (
-        "targets: x.h5 promises 4.0 TB for ::v but holds 0 bytes: it was never filled, or it is damaged; write it "
-        "again."
+        "targets: x.h5 declares 4.0 TB for ::v but holds 0 bytes: it was never filled, or is damaged; write it again."
     )
 
 
@@ -107,7 +106,7 @@ def test_chunks_and_columns_larger_than_memory(tmp_path, sentence, monkeypatch):
         file.create_dataset("v", data=np.zeros((1000, 500), "f4"), chunks=(1000, 500))
     monkeypatch.setattr(limits, "default_memory", lambda: 10**6)
     assert sentence(open_rows, tmp_path / "x.h5", name="targets") == (
-        "targets: x.h5 cannot be read for ::v: a single chunk of it takes 2 MB of memory, and unhub takes at most 1 MB "
+        "targets: x.h5 cannot be read for ::v: a single chunk of it takes 2 MB of memory, and unhub uses at most 1 MB "
         "here; write it in smaller pieces."
     )
 
@@ -182,7 +181,7 @@ def test_matlab_files_of_version_7_3_take_the_same_way(tmp_path, sentence):
     with h5py.File(tmp_path / "x.mat", "w", userblock_size=512) as file:
         made = file.create_dataset("v", shape=(10**6, 10**6), dtype="f4", chunks=(1000, 1000))
         made.attrs["MATLAB_class"] = np.bytes_("single")
-    assert "promises 4.0 TB for ::v but holds 0 bytes" in sentence(open_rows, tmp_path / "x.mat", name="targets")
+    assert "declares 4.0 TB for ::v but holds 0 bytes" in sentence(open_rows, tmp_path / "x.mat", name="targets")
 
 
 def test_cycles_end(tmp_path):

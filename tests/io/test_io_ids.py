@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 
+from unhub.foundation.errors import InputError
 from unhub.io import open_rows, read_ids, with_ids
 
 
@@ -160,3 +162,30 @@ def test_half_of_a_character(sentence, tmp_path):
         assert sentence(read_ids, tmp_path / name) == f"ids: {name} is not UTF-8 text (byte 2); save it as UTF-8."
     (tmp_path / "x.json").write_text('["\\ud83d\\ude00", "b"]')
     assert read_ids(tmp_path / "x.json") == ("\U0001f600", "b")
+
+
+def test_whole_numbers_are_remembered(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"id": [7, 8], "v": [[1.0], [2.0]]}), tmp_path / "x.parquet")
+    np.save(tmp_path / "v.npy", np.eye(2))
+    np.save(tmp_path / "v.ids.npy", np.array([7, 8], dtype=np.uint16))
+    (tmp_path / "i.json").write_text("[7, 8]")
+    sources = [[7, 8], (np.int32(7), 8), np.array([7, 8]), tmp_path / "x.parquet", tmp_path / "i.json"]
+    found = [read_ids(source) for source in sources]
+    found += [open_rows(tmp_path / name, name="targets").ids for name in ("x.parquet", "v.npy")]
+    for ids in found:
+        assert ids == ("7", "8")
+        assert ids.original() == [7, 8]
+        assert {type(each) for each in ids.original()} == {int}
+        assert pickle.loads(pickle.dumps(ids)).original() == [7, 8]
+
+
+def test_text_stays_text(tmp_path):
+    (tmp_path / "i.txt").write_text("7\n8\n")
+    (tmp_path / "i.json").write_text('["7", 8]')
+    for source in (["7", "8"], ["7", 8], np.array(["7", "8"]), tmp_path / "i.txt", tmp_path / "i.json"):
+        assert read_ids(source).original() == ["7", "8"]
+    with pytest.raises(InputError, match="True as id of row 1"):
+        read_ids([7, True])
+    assert read_ids([]).original() == []
+    assert with_ids(open_rows(np.eye(2), name="targets"), read_ids([7, 8])).ids.original() == [7, 8]

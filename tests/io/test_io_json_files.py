@@ -6,17 +6,17 @@ import threading
 
 import pytest
 
+from unhub.deploy.journal import Journal
 from unhub.foundation.errors import InputError
-from unhub.foundation.json_files import read_json
 from unhub.foundation.pairing import pairing_beside, record_beside
-from unhub.serving.journal import Journal
+from unhub.foundation.regular_files import read_json
 
 
 def test_what_is_read(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"a": [1, "ü"]}', encoding="utf-8")
     assert read_json(path, longest=100) == {"a": [1, "ü"]}
-    with pytest.raises(InputError, match=r"x.json has more than 10 bytes, which no file of its kind has; remove it\."):
+    with pytest.raises(InputError, match=r"x.json has more than 10 bytes, too many for its kind; remove it\."):
         read_json(path, longest=10)
     path.write_text("[" * 100_000)
     with pytest.raises(ValueError, match="is nested too deeply"):

@@ -54,13 +54,13 @@ def test_unusable_labels(sentence, tmp_path):
         "target_labels is missing; give the labels of the queries and of the targets."
     )
     assert sentence(relevance_from_labels, np.eye(2), [0, 1]) == (
-        "query_labels has shape (2, 2); give one label for each row."
+        "query labels has shape (2, 2); give one label for each row."
     )
     np.save(tmp_path / "x.npy", np.zeros(0))
     assert sentence(relevance_from_labels, [0], tmp_path / "x.npy") == (
-        "target_labels: x.npy has shape (0,): there are no values; give at least one."
+        "target labels: x.npy has shape (0,): there are no values; give at least one."
     )
     (tmp_path / "x.doc").write_text("0")
     assert sentence(relevance_from_labels, tmp_path / "x.doc", [0]).startswith(
-        "query_labels: x.doc has the unknown extension '.doc'; known are .txt, .npy, .npz"
+        "query labels: x.doc has the unknown extension '.doc'; known are .txt, .npy, .npz"
     )

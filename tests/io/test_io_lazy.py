@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhub.io import FileArray, open_rows
-from unhub.io.chunked import ChunkedRows
+from unhub.io.arrow_table import ChunkedRows
 
 
 @pytest.mark.parametrize("kind", ["npy", "safetensors"])
 def test_npy_and_safetensors_stay_in_their_file(store, kind, matrix):
     data = open_rows(store(kind), name="targets").data
     assert isinstance(data, FileArray)
-    assert data.kept is None
+    assert data.in_memory is None
     np.testing.assert_array_equal(data[3:9], matrix[3:9])
 
 
 def test_what_was_read_whole_is_not_read_or_copied_again(store):
     rows = open_rows(store("npy"), name="targets")
-    whole = rows.data.keep()
+    whole = rows.data.load()
     assert np.shares_memory(rows[3:9], whole)
     assert not rows[3:9].flags.writeable
 

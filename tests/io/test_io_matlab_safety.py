@@ -88,7 +88,7 @@ def test_version_4_that_is_cut_short(refused):
 def test_version_4_that_does_not_fit_into_memory(refused, monkeypatch):
     monkeypatch.setattr(limits, "default_memory", lambda: 1 << 19)
     told = refused(old(kind=50, rows=1000, columns=200) + bytes(200_000 - 48))
-    assert told.startswith("targets: x.mat promises 2 MB when it is read, from a file of 200 kB")
+    assert told.startswith("targets: x.mat would take 2 MB of memory, from a file of 200 kB")
 
 
 def test_honest_files_of_version_4(refused, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from unhub import InputError
 from unhub.experiments.importing.reading import Opener
-from unhub.io import file_array, memory_maps, npy, open_rows, safetensors_file
+from unhub.io import arrays, file_array, npy, open_rows, safetensors_file
 
 OLD, NEW = np.zeros((6, 4), np.float32), np.ones((3, 8), np.float32)
 CHANGED = "was changed while it was being read; start again when nothing writes to it."
@@ -72,7 +72,7 @@ def test_nothing_is_left_open(tmp_path):
         "import os, gc, sys; from unhub.io import open_rows\n"
         "before = len(os.listdir('/proc/self/fd')) if os.path.exists('/proc/self/fd') else 0\n"
         "for path in sys.argv[1:]:\n"
-        "    rows = open_rows(path, name='targets'); rows[:]; rows.data.keep()\n"
+        "    rows = open_rows(path, name='targets'); rows[:]; rows.data.load()\n"
         "    assert not before or len(os.listdir('/proc/self/fd')) == before, 'kept open'\n"
         "    rows = open_rows(path, name='targets')\n"
         "    del rows; gc.collect()\n"
@@ -100,9 +100,9 @@ def test_a_map_whose_device_has_another_number(tmp_path, monkeypatch):
     """As on btrfs and overlayfs."""
     np.save(tmp_path / "x.npy", OLD)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    lines = [line.split(maxsplit=5) for line in memory_maps._MAPS.read_text().splitlines()]
+    lines = [line.split(maxsplit=5) for line in arrays._MAPS.read_text().splitlines()]
     (tmp_path / "maps").write_text("".join(" ".join((*each[:3], "00:99", *each[4:])) + "\n" for each in lines))
-    monkeypatch.setattr(memory_maps, "_MAPS", tmp_path / "maps")
+    monkeypatch.setattr(arrays, "_MAPS", tmp_path / "maps")
     assert isinstance(open_rows(mapped, name="targets").data, file_array.FileArray)
     monkeypatch.undo()
     np.save(tmp_path / "y.npy", OLD + 1)
@@ -111,7 +111,7 @@ def test_a_map_whose_device_has_another_number(tmp_path, monkeypatch):
 
 
 def test_files_of_one_reader_share_its_memory(tmp_path):
-    from unhub.api.sources import Reader, kept_bytes
+    from unhub.dataset.reader import Reader, kept_bytes
 
     rows = np.eye(64, 64, dtype=np.float32)
     for name in "abc":

@@ -12,7 +12,7 @@ import pytest
 CHILD = """
 import sys
 import unhub
-from unhub.experiments.experiment import read_experiment
+from unhub.dataset.experiment_file import read_experiment
 from unhub.experiments.importing.reading import Opener
 from unhub.io import open_rows, read_ids, read_numbers, read_relevance, relevance_from_labels
 import numpy as np

@@ -202,7 +202,7 @@ def test_ambiguous_numbers(sentence, tmp_path):
 
 
 def test_wrong_lengths_and_shapes(sentence):
-    assert sentence(read, [0, 1]) == "relevant has 2 entries but there are 3 queries; give one for each query"
+    assert sentence(read, [0, 1]) == "relevant has 2 entries but there are 3 queries; give one for each query."
     assert sentence(read, [{0}, {1}]) == (
         "relevant has 2 entries but there are 3 queries; give one for each query, or pairs as tuples."
     )

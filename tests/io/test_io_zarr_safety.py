@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from unhub.io import limits as limits_module
-from unhub.io import open_rows, zarr_chunks
+from unhub.io import open_rows, zarr_folder
 
 pytest.importorskip("zarr")
 MATRIX = np.arange(8, dtype="<f4").reshape(4, 2)
@@ -142,16 +142,16 @@ def test_honest_shards_are_read(tmp_path, monkeypatch, codec):
 
 
 def little_memory(monkeypatch, size: int) -> None:
-    for module in (limits_module, zarr_chunks):
+    for module in (limits_module, zarr_folder):
         monkeypatch.setattr(module, "default_memory", lambda: size)
 
 
-def test_a_few_bytes_do_not_promise_gigabytes(tmp_path, sentence):
+def test_a_few_bytes_do_not_declare_gigabytes(tmp_path, sentence):
     path = version_2(tmp_path / "x.zarr", b"", shape=[10**6, 10**6], chunks=[10, 10**6])
     (path / "0.0").unlink()
     assert sentence(open_rows, path, name="targets") == (
-        f"targets: x.zarr promises 4.0 TB but holds {(path / '.zarray').stat().st_size} bytes: it was never filled, or "
-        "it is damaged; write it again."
+        f"targets: x.zarr declares 4.0 TB but holds {(path / '.zarray').stat().st_size} bytes: it was never filled, or "
+        "is damaged; write it again."
     )
 
 
@@ -174,7 +174,7 @@ def test_chunks_larger_than_memory(tmp_path, sentence, monkeypatch):
     big = os.urandom(2_000_000)
     path = version_2(tmp_path / "x.zarr", big, shape=[1000, 500], chunks=[1000, 500])
     assert sentence(open_rows, path, name="targets") == (
-        "targets: x.zarr cannot be read: a single chunk of it takes 2 MB of memory, and unhub takes at most 1 MB here; "
+        "targets: x.zarr cannot be read: a single chunk of it takes 2 MB of memory, and unhub uses at most 1 MB here; "
         "write it in smaller pieces."
     )
 
@@ -227,7 +227,7 @@ def test_honest_bzip2_is_unpacked_once(tmp_path, monkeypatch):
     little_memory(monkeypatch, 200_000_000)
     values = np.random.default_rng(0).standard_normal((1000, 50)).astype("<f4")
     unpacked = []
-    monkeypatch.setattr(zarr_chunks, "_unpacked", lambda *chunk: unpacked.append(chunk) or 0)
+    monkeypatch.setattr(zarr_folder, "_unpacked", lambda *chunk: unpacked.append(chunk) or 0)
     path = version_2(
         tmp_path / "x.zarr", bz2.compress(values.tobytes()), shape=[1000, 50], chunks=[1000, 50],
         compressor={"id": "bz2", "level": 9},
@@ -239,6 +239,6 @@ def test_honest_bzip2_is_unpacked_once(tmp_path, monkeypatch):
 def test_bzip2_that_unpacks_to_too_much(tmp_path, sentence, monkeypatch):
     little_memory(monkeypatch, 100_000_000)
     bomb = bz2.compress(bytes(150_000_000))
-    assert zarr_chunks._bz2_blocks(bomb) >= 4
+    assert zarr_folder._bz2_blocks(bomb) >= 4
     path = version_2(tmp_path / "x.zarr", bomb, compressor={"id": "bz2", "level": 9})
     assert "holds 0.0, which unpacks to 1 MB or more" in sentence(open_rows, path, name="targets")

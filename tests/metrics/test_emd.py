@@ -146,10 +146,10 @@ def test_errors_are_sentences():
         "sample is 0; draw at least 1 point from each set": lambda: emd(good, good, sample=0),
         "rounds is 1; an interval needs at least 2 rounds of sampling": lambda: emd(good, good, sample=1, rounds=1),
         "scores has shape (3,); expected a matrix with rows and columns": lambda: emd_from_scores(flat),
-        "scores must be finite to measure a distance, but are not in row 1": lambda: emd_from_scores(
+        "scores must be finite for a distance, but are not in row 1": lambda: emd_from_scores(
             np.array([[0.0], [np.nan]])
         ),
-        "target_bank has shape (2, 3) and targets (2, 2); expected rows of one dimension, "
+        "target_bank has shape (2, 3) and targets (2, 2); give rows of one dimension, "
         "embedded with the same model": lambda: bank_precondition(good, good, np.ones((2, 2))),
         "target_bank_scores has 2 rows and target_scores 1; both need one row for each query of the query bank": (
             lambda: bank_precondition_from_scores(good, good[:1])
@@ -158,7 +158,7 @@ def test_errors_are_sentences():
     for sentence, attempt in cases.items():
         with pytest.raises(InputError) as raised:
             attempt()
-        assert str(raised.value) == sentence
+        assert str(raised.value) == f"{sentence}."
 
 
 def test_without_pot_the_pip_command_is_printed(monkeypatch):

@@ -101,8 +101,8 @@ def test_errors_are_sentences():
     with pytest.raises(InputError) as raised:
         k_occurrence(PICTURE, gallery=5, k=3)
     assert str(raised.value) == (
-        "counting the top 3 needs the best 3 targets of each query, but 2 were kept; rank with depth=3"
+        "counting the top 3 needs the best 3 targets of each query, but 2 were kept; rank with depth=3."
     )
     with pytest.raises(InputError) as raised:
         k_occurrence(np.array([[0, -1]]), gallery=5)
-    assert str(raised.value) == "top holds target -1, but the gallery has 5 targets, counted from 0"
+    assert str(raised.value) == "top holds target -1, but the gallery has 5 targets, counted from 0."

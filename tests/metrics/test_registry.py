@@ -127,14 +127,14 @@ LISTED = (
 def test_a_typo_lists_what_exists(name, sentence):
     with pytest.raises(InputError) as raised:
         metric(name)
-    assert str(raised.value) == sentence
+    assert str(raised.value) == f"{sentence}."
 
 
 @pytest.mark.parametrize("name", ["R@1", "MdR", "gmean"])
 def test_nothing_judged_is_an_error(name):
     with pytest.raises(InputError) as raised:
         summarise(Ranking.from_top(np.array([[0]]), 2), [name])
-    assert str(raised.value) == f"{name} needs a query with a relevant target, but no query has one"
+    assert str(raised.value) == f"{name} needs a query with a relevant target, but no query has one."
 
 
 def test_sparsity():
@@ -142,7 +142,7 @@ def test_sparsity():
     assert sparsity(np.ones((2, 2))) == 0.0
     with pytest.raises(InputError) as raised:
         sparsity(np.zeros((0, 3)))
-    assert str(raised.value) == "the matrix has shape (0, 3); an empty matrix has no share of zeros"
+    assert str(raised.value) == "the matrix has shape (0, 3); an empty matrix has no share of zeros."
 
 
 # The package itself imports more than this layer, so an empty one stands in for it.

@@ -150,17 +150,17 @@ ERRORS = {
     "empty": (
         lambda: Relevance.from_sets([{0}, set(), {1}, ()], gallery=5),
         "2 of 4 queries have no relevant target (query 1, 3); give each at least one, "
-        "leave these queries out, or pass allow_empty=True (--allow-empty)",
+        "leave these queries out, or pass allow_empty=True",
     ),
     "many empty": (
         lambda: Relevance.from_pairs([0], [0], queries=9, gallery=5),
         "8 of 9 queries have no relevant target (query 1, 2, 3, 4, 5 and 3 more); give each at least one, "
-        "leave these queries out, or pass allow_empty=True (--allow-empty)",
+        "leave these queries out, or pass allow_empty=True",
     ),
     "label of nobody": (
         lambda: Relevance.from_labels([1, 2], [1, 1]),
         "1 of 2 queries have no relevant target (query 1); give each at least one, leave these queries out, "
-        "or pass allow_empty=True (--allow-empty)",
+        "or pass allow_empty=True",
     ),
     "not whole": (
         lambda: Relevance.from_index([0.5, 1.0], gallery=5),
@@ -226,4 +226,4 @@ def test_errors_are_sentences(case):
     attempt, sentence = ERRORS[case]
     with pytest.raises(InputError) as raised:
         attempt()
-    assert str(raised.value) == sentence
+    assert str(raised.value) == f"{sentence}."

@@ -148,4 +148,4 @@ def test_errors_are_sentences(case):
     attempt, sentence = ERRORS[case]
     with pytest.raises(InputError) as raised:
         attempt()
-    assert str(raised.value) == sentence
+    assert str(raised.value) == f"{sentence}."

@@ -46,7 +46,7 @@ def test_rows_beside_the_product(tmp_path):
 def test_corrected_beside_raw_in_a_store(tmp_path):
     said, written = results("in_stores.py", tmp_path, "--only", "faiss Flat;faiss HNSW32")
     assert "raw recall" in said
-    assert [(row["store"], row["index"], row["form"]) for row in written["rows"]] == [
+    assert [(row["store"], row["index"], row["strategy"]) for row in written["rows"]] == [
         ("faiss", "Flat", "augment"),
         ("faiss", "HNSW32", "constant_norm"),
     ]
@@ -62,8 +62,8 @@ def test_a_million_or_fewer(tmp_path):
     assert written["rows"]["faiss"]["peak_bytes"] > 0
 
 
-def test_forms_and_scales(tmp_path):
-    said, written = results("forms.py", tmp_path)
+def test_strategies_and_scales(tmp_path):
+    said, written = results("strategies.py", tmp_path)
     assert "constant_norm" in said
     assert all(0 <= row["recall"] <= 1 for row in written["rows"])
     found = list(written["reranking"].values())

@@ -45,7 +45,8 @@ def test_the_lines_of_the_design_run(tmp_path, rng):
         queries=unit(rng, 30), targets=T, relevant=gt, query_bank=Bq, target_bank=Bt, methods=unhub.METHODS
     )
     assert set(everything) == set(unhub.METHODS)
-    assert everything["sn"].settings["tau"] == unhub.methods.SN().tau
+    fitted = unhub.fit("sn", targets=T, query_bank=Bq)
+    assert everything["sn"].settings["tau"] == fitted.settings["tau"] != unhub.methods.SN.paper().tau == 0.01
     assert unhub.fit(unhub.methods.SN(tau=0.02), scores=S_bt).settings["tau"] == 0.02
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments import read_experiment, reproduce
 
 MSRVTT = {
     "t2v": {"none": (48.0, 73.0, 82.9), "is": (50.8, 76.3, 84.7), "sn": (53.8, 77.8, 86.0)},
@@ -16,7 +16,7 @@ MSRVTT = {
 
 def _rows(path, text, table, protocol="paper"):
     path.write_text(text)
-    made = reproduce(read_experiment(path), [table], preset(protocol))[0]
+    made = reproduce(read_experiment(path), [table], protocol=protocol).tables[0]
     return {(row.bank, row.label): row for row in made.rows}
 
 
@@ -30,7 +30,7 @@ def test_msrvtt_both_ways(shared_data, tmp_path):
             assert tuple(row.values[way][name] for name in ("R@1", "R@5", "R@10")) == pytest.approx(wanted, abs=0.051)
     assert rows["test & -", "none"].values["t2v"]["MnR"] == pytest.approx(13.1, abs=0.051)
     assert rows["test & -", "sn"].values["t2v"]["MnR"] == pytest.approx(9.9, abs=0.051)
-    assert rows["test & -", "sn"].standing["t2v"].beats == "abc", "SN > IS > none, beyond chance"
+    assert rows["test & -", "sn"].tests["t2v"].beats == "abc", "SN > IS > none, beyond chance"
 
 
 def test_banks_of_multi30k_as_they_are(shared_data, tmp_path):
@@ -54,8 +54,8 @@ def test_where_a_bank_does_not_help(shared_data, tmp_path):
     sets = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "real_sets.py"))["SETS"]
     rows = _rows(tmp_path / "ridge.toml", sets["flickr8k-ridge"].replace("{data}", str(data)), "banks")
     assert rows["val & -", "none"].values["i2t"]["R@1"] == pytest.approx(22.3, abs=0.051)
-    assert rows["val & -", "is"].standing["i2t"].gain.high < 0
-    gain = rows["train & train", "dbsn"].standing["i2t"].gain
+    assert rows["val & -", "is"].tests["i2t"].gain.high < 0
+    gain = rows["train & train", "dbsn"].tests["i2t"].gain
     assert gain.low < 0 < gain.value
-    assert rows["train & train", "dbsn"].standing["t2i"].gain.low > 5
+    assert rows["train & train", "dbsn"].tests["t2i"].gain.low > 5
     assert all(row.transductive for row in rows.values() if row.method != "none"), "captions that two images share"

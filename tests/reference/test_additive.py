@@ -6,6 +6,7 @@ import pytest
 import unhub
 from reference import additive as literal
 from reference.problems import scores, weights
+from unhub.methods import DualIS, method_class
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -78,7 +79,9 @@ def test_dual_inverted_softmax(rows, columns, scale, tau):
 
 def test_dual_inverted_softmax_with_published_temperatures():
     s, _, s_tt = problem(80, 60, extra=50)
-    agree(unhub.fit("dualis", scores=s, target_bank_scores=s_tt), literal.dual_inverted_softmax(s, s_tt, 0.02, 1.0))
+    agree(
+        unhub.fit(DualIS.paper(), scores=s, target_bank_scores=s_tt), literal.dual_inverted_softmax(s, s_tt, 0.02, 1.0)
+    )
 
 
 @by_tau
@@ -136,7 +139,7 @@ DEFAULTS = {
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_published_defaults(name):
     (s,) = problem(200, 90)
-    agree(unhub.fit(name, scores=s), DEFAULTS[name](s))
+    agree(unhub.fit(method_class(name).paper(), scores=s), DEFAULTS[name](s))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -184,8 +187,8 @@ def test_targets_and_queries_far_from_all_others(tau):
 def test_scores_of_other_precision(kind):
     """Half precision is read as it is and computed in float32; double precision stays double."""
     s = problem(60, 45)[0].astype(kind)
-    agree(unhub.fit("is", scores=s), literal.inverted_softmax(s, 0.02))
-    agree(unhub.fit("sn", scores=s), literal.sinkhorn_normalisation(s, 0.01))
+    agree(unhub.fit("is", scores=s, tau=0.02), literal.inverted_softmax(s, 0.02))
+    agree(unhub.fit("sn", scores=s, tau=0.01), literal.sinkhorn_normalisation(s, 0.01))
 
 
 @pytest.mark.parametrize("tau", [0.001, 0.01, 1.0])

@@ -6,6 +6,7 @@ import pytest
 import unhub
 from reference import additive, by_row
 from reference.problems import scores
+from unhub.methods import method_class
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -160,7 +161,7 @@ TRANSDUCTIVE = {
 @pytest.mark.parametrize("name", TRANSDUCTIVE)
 def test_without_a_bank_the_rows_are_the_bank(name):
     s, _, _ = problem(30, 1, 25)
-    found = unhub.normalize(name, scores=s)
+    found = unhub.normalize(method_class(name).paper(), scores=s)
     agree(centred(found), centred(TRANSDUCTIVE[name](*exact(s))))
 
 

@@ -18,14 +18,15 @@ from PIL import Image
 
 from unhub.foundation.errors import InputError, MissingDependencyError, UnhubWarning
 from unhub.metrics import k_occurrence
-from unhub.report import figures
+from unhub.report import figures, palette
 from unhub.report.figures import captions, style
-from unhub.report.figures.bank_size import share
+from unhub.report.figures.axes import count_edges
 from unhub.report.figures.hub_map import greatest
-from unhub.report.figures.media import thumbnail
+from unhub.report.figures.items import thumbnail
 from unhub.report.figures.projection import perplexity
 from unhub.report.figures.radar import round_scale
-from unhub.report.figures.similarity import SHOWN, bins
+from unhub.report.figures.similarity import BARS, SHOWN
+from unhub.report.figures.sweeps import share
 
 NAN = float("nan")
 NASTY = "cost_of $x_1$ and $5 \\alpha \\textbf{50%} #1 &\n{new} ^line~"
@@ -85,7 +86,7 @@ def hubs(rng, **more):
 
 def comparison(picture=None, query="a dog", methods=("none", "SN"), caption="a cat"):
     found = [figures.Item(caption, at == 2, picture) for at in range(5)]
-    return figures.Comparison(query, dict.fromkeys(methods, found))
+    return figures.QueryResults(query, dict.fromkeys(methods, found))
 
 
 def hub_with(count=20, picture=None, caption="a query"):
@@ -97,7 +98,7 @@ def test_radar_draws_each_axis_on_its_own_scale():
     axes = ["MSR-VTT", "COCO", figures.RadarAxis("skewness", larger_is_better=False)]
     figure = figures.radar(axes, {"none": [46.0, 0.1, 4.0], "SN": [54.0, 0.5, 1.0]})
     sheet = figure.axes[0]
-    (none,), (sn,) = lines_with(sheet, "o"), lines_with(sheet, "s")
+    (none,), (sn,) = lines_with(sheet, "X"), lines_with(sheet, "^")
     assert none.get_xydata().shape == sn.get_xydata().shape == (4, 2)
     corners = sheet.patches[4].get_xy()[:3]
     centre = corners.mean(axis=0)
@@ -160,7 +161,8 @@ def test_similarity_shares_colours_and_counts_every_target(matrices):
     assert images[0].get_clim() == images[1].get_clim()
     for axes, counts in ((left, matrices[2]), (right, matrices[3])):
         assert sum(bar.get_height() for bar in axes.patches) == 60
-        assert axes.patches[0].get_height() == np.histogram(counts, bins(np.r_[matrices[2], matrices[3]]))[0][0]
+        edges = count_edges(int(max(matrices[2].max(), matrices[3].max())), BARS)
+        assert axes.patches[0].get_height() == np.histogram(counts, edges)[0][0]
         assert axes.get_yscale() == "log"
         assert axes.get_title() == "k-occurrence, k = 5"
         assert f"skewness {scipy.stats.skew(counts):.2f}" in said(figure)
@@ -178,7 +180,7 @@ def test_a_large_matrix_is_sampled_and_its_diagonal_stays():
 
 @pytest.mark.parametrize("most", [0, 1, 29, 30, 31, 1000])
 def test_bins_are_whole_and_hold_all(most):
-    edges = bins(np.array([0.0, most]))
+    edges = count_edges(most, BARS)
     assert len(edges) - 1 <= 31
     assert np.histogram([0, most], edges)[0].sum() == 2
     assert np.allclose(np.diff(edges) % 1, 0)
@@ -187,7 +189,7 @@ def test_bins_are_whole_and_hold_all(most):
 def test_tau_sweep_draws_lines_bands_baseline_and_the_best():
     figure = sweep()
     axes = figure.axes[0]
-    (inverted,), (sinkhorn,) = lines_with(axes, "o"), lines_with(axes, "s")
+    (inverted,), (sinkhorn,) = lines_with(axes, "s"), lines_with(axes, "^")
     np.testing.assert_array_equal(inverted.get_xdata(), TAUS)
     np.testing.assert_array_equal(sinkhorn.get_ydata(), [53.0, 53.8, 50.0, 46.0])
     rings = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
@@ -202,7 +204,7 @@ def test_tau_sweep_draws_lines_bands_baseline_and_the_best():
 def test_tau_sweep_sorts_and_knows_which_end_is_better():
     figure = figures.tau_sweep([0.1, 0.01], {"SN": [3.0, 1.0]}, metric="skew@1", larger_is_better=False)
     axes = figure.axes[0]
-    assert list(lines_with(axes, "o")[0].get_ydata()) == [1.0, 3.0]
+    assert list(lines_with(axes, "^")[0].get_ydata()) == [1.0, 3.0]
     assert "SN: best 1.000 at τ = 0.01" in texts(figure)
     assert axes.get_ylabel() == "skew@1"
 
@@ -211,7 +213,7 @@ def test_bank_size_has_four_panels_on_one_scale():
     figure = sizes()
     assert [axes.get_title() for axes in figure.axes] == list(figures.PANELS)
     for axes in figure.axes:
-        np.testing.assert_array_equal(lines_with(axes, "s")[0].get_ydata(), [2, 2, 3, 5])
+        np.testing.assert_array_equal(lines_with(axes, "^")[0].get_ydata(), [2, 2, 3, 5])
         assert axes.get_xscale() == "log"
         assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1/8", "1/4", "1/2", "1"]
         assert axes.collections[0].get_paths()[0].vertices[:, 1].max() == pytest.approx(4.0)
@@ -243,7 +245,7 @@ def test_bank_source_draws_points_and_says_the_correlation():
     axes = figure.axes[0]
     assert len(axes.get_lines()[0].get_xdata()) == 6
     assert list(axes.get_lines()[0].get_ydata()) == [20, 19, 18, 17, 16, 15]
-    assert axes.get_title() == "Spearman's ρ = −1.00 (6 banks)\n95 % bootstrap interval [−1.00, −1.00]"
+    assert axes.get_title() == "Spearman's ρ = −1.00 (6 banks)\n95% bootstrap interval [−1.00, −1.00]"
     assert "without correction: 15.0" in texts(figure)
 
 
@@ -267,9 +269,9 @@ def test_hub_map_draws_kinds_apart_and_labels_the_greatest(rng):
     drawn = [collection for collection in figure.axes[0].collections if len(collection.get_offsets())]
     assert [len(collection.get_offsets()) for collection in drawn] == [10, 17, 3]
     assert [to_hex(collection.get_facecolor()[0]).upper() for collection in drawn] == [
-        style.BLUE,
-        style.VERMILION,
-        style.VERMILION,
+        palette.BLUE,
+        palette.VERMILION,
+        palette.VERMILION,
     ]
     np.testing.assert_allclose(drawn[2].get_offsets(), points[27:])
     assert drawn[2].get_sizes().min() > 3 * drawn[1].get_sizes().max()
@@ -313,8 +315,8 @@ def test_top5_marks_right_and_wrong_by_sign_and_colour(picture):
     assert texts(figure).count("\N{CHECK MARK}") == 4
     assert texts(figure).count("\N{BALLOT X}") == 16
     frames = [patch for patch in sheet.patches if not patch.get_fill()]
-    right = [patch for patch in frames if to_hex(patch.get_edgecolor()).upper() == style.GREEN]
-    wrong = [patch for patch in frames if to_hex(patch.get_edgecolor()).upper() == style.VERMILION]
+    right = [patch for patch in frames if to_hex(patch.get_edgecolor()).upper() == palette.GREEN]
+    wrong = [patch for patch in frames if to_hex(patch.get_edgecolor()).upper() == palette.VERMILION]
     assert (len(right), len(wrong)) == (4, 16)
     assert {str(patch.get_linestyle()) for patch in right}.isdisjoint(str(patch.get_linestyle()) for patch in wrong)
     assert {"Query: a dog", "Query: two cats", "none", "SN"} <= set(texts(figure))
@@ -323,7 +325,7 @@ def test_top5_marks_right_and_wrong_by_sign_and_colour(picture):
 
 
 def test_top5_shows_texts_in_boxes_and_cuts_what_is_more_than_five():
-    more = figures.Comparison("q", {"SN": [figures.Item(f"text {at}", False) for at in range(9)], "none": []})
+    more = figures.QueryResults("q", {"SN": [figures.Item(f"text {at}", False) for at in range(9)], "none": []})
     figure = figures.top5([more])
     assert {f"text {at}" for at in range(5)} <= set(texts(figure))
     assert "text 5" not in texts(figure)
@@ -348,7 +350,7 @@ def test_hub_queries_puts_the_truth_first_in_green():
     assert "and 14 queries more, right for 0" in texts(figure)
     rows = [t for t in figure.axes[0].texts if t.get_text().startswith("a query")]
     assert [row.get_text() for row in rows] == [f"a query {at}" for at in (3, 7, 0, 1, 2, 4)]
-    assert [row.get_color() == style.GREEN for row in rows] == [True, True, False, False, False, False]
+    assert [row.get_color() == palette.GREEN for row in rows] == [True, True, False, False, False, False]
     assert texts(figure).count("\N{CHECK MARK}") == 2
     assert texts(figure).count("\N{BALLOT X}") == 4
 
@@ -497,8 +499,25 @@ def test_letters_of_the_world(tmp_path):
 
 
 def test_a_letter_that_no_font_has_is_a_square_and_a_sentence():
-    with pytest.warns(UnhubWarning, match=r"no installed font has 1 of the letters of a caption \(U\+E123\)"):
+    with style.missing_letters() as letters:
         assert captions.plain("a\ue123b\U000e0041") == "a□b"
+    assert letters == {"\ue123"}
+    with pytest.warns(UnhubWarning, match=r"no installed font has 1 of the letters of a figure \(U\+E123\)") as caught:
+        figures.top5([comparison(None, "a\ue123b", ("SN",), "\ue123")])
+    assert len(caught) == 1, "once for a figure"
+
+
+def test_a_method_looks_the_same_in_every_figure_and_on_the_page():
+    alone, among = palette.series_styles(["SN"]), palette.series_styles(["none", "IS", "SN (transductive)", "other"])
+    assert alone[0] is among[2]
+    assert len({style.colour for style in among}) == len({style.page_colour for style in among}) == 4
+    assert palette.with_variables(f"stroke: {alone[0].page_colour}") == "stroke: var(--right)"
+    for theme in (palette.LIGHT, palette.DARK, palette.PRINT):
+        assert {style.variable for style in palette.SERIES} <= set(theme)
+        assert len({theme[style.variable] for style in palette.SERIES}) == len(palette.SERIES)
+    sheet = palette.stylesheet("tokens.css")
+    assert sheet.count("--after:") == 4
+    assert "--small:" in sheet
 
 
 def test_fitted_text_fits_and_loses_nothing_before_the_cut():

@@ -8,12 +8,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from explore.story_problem import SCRIPT, write_experiment, write_pictures
+from analysis.story_problem import SCRIPT, write_experiment, write_pictures
 
+from unhub.analysis.opening import open_subject
+from unhub.analysis.story import Asked, story
 from unhub.cli import main
 from unhub.experiments import preset, read_experiment, sweep
-from unhub.explore.opening import open_subject
-from unhub.explore.story import Asked, story
 from unhub.report.html import LIMIT, html_report
 from unhub.report.html.page import embedded
 

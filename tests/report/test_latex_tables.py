@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from unhub import InputError
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments import read_experiment, reproduce
 from unhub.experiments.result import better
+from unhub.foundation import tables as rendering
 from unhub.report import result_tables
 from unhub.report.latex_cells import direction
 from unhub.report.latex_tables import LAYOUTS, latex
@@ -52,7 +53,7 @@ class Made:
             lines += [f"[banks.'{bank}']", queries.replace("test", part), targets.replace("test", part)]
         path = self.home / "experiment.toml"
         path.write_text("\n".join([*lines, "[settings]", "tau = 0.1", "resamples = 20"]), encoding="utf-8")
-        return {each.name: each for each in reproduce(read_experiment(path), kinds, preset("paper"))}
+        return {each.name: each for each in reproduce(read_experiment(path), kinds).tables}
 
 
 @pytest.fixture(scope="module")
@@ -173,14 +174,14 @@ def test_the_best_of_a_dataset_over_all_models_is_bold(every):
 def test_letters_above_name_the_rows_that_are_beaten(every):
     table = every["query-aware"][0]
     text = latex([table])
-    beats = [row.standing["t2v"].beats for row in table.rows]
+    beats = [row.tests["t2v"].beats for row in table.rows]
     assert any(beats)
     assert [re.findall(r"\\textsuperscript\{(\w+)\}", line[2]) for line in lines(text)[3:]] == [
         [each] if each else [] for each in beats
     ]
     assert "a~none" in text
-    silent = {way: replace(each, beats="") for way, each in table.rows[0].standing.items()}
-    rows = tuple(replace(row, standing=silent) for row in table.rows)
+    silent = {way: replace(each, beats="") for way, each in table.rows[0].tests.items()}
+    rows = tuple(replace(row, tests=silent) for row in table.rows)
     quiet = latex([replace(table, blocks=(replace(table.blocks[0], rows=rows),))])
     assert "No row beats another of the same model and dataset at R@1 (exact McNemar" in quiet
 
@@ -213,8 +214,8 @@ def test_what_no_correction_beats_holds_for_every_bank(every):
     table = every["banks"][0]
     blocks = []
     for at, block in enumerate(table.blocks):
-        beats = {way: replace(each, beats="bc"[at // 2 :]) for way, each in block.rows[0].standing.items()}
-        first = replace(block.rows[0], standing=beats) if block.rows[0].method == "none" else block.rows[0]
+        beats = {way: replace(each, beats="bc"[at // 2 :]) for way, each in block.rows[0].tests.items()}
+        first = replace(block.rows[0], tests=beats) if block.rows[0].method == "none" else block.rows[0]
         blocks.append(replace(block, rows=(first, *block.rows[1:])))
     text = latex([replace(table, blocks=tuple(blocks))])
     assert r"\textsuperscript{c}" in lines(text)[2][2]
@@ -272,10 +273,10 @@ def test_classification_says_accuracy(every):
     assert found[0] == ["Method", "Normalization", r"acc@1(\%)", r"acc@5(\%)", r"acc@10(\%)"]
     assert [line[0] for line in found[1:]] == ["ResNet-50", "", "", "", "zs CLIP", "", "", ""]
     assert "R@" not in text
-    for form in (result_tables.plain, result_tables.markdown):
-        assert "acc@10" in form(tables[0])
-        assert "R@" not in form(tables[0])
-    assert ",R@10," in result_tables.csv_lines(tables[0])
+    for form in (rendering.text, rendering.markdown):
+        assert "acc@10" in form(result_tables.result_table(tables[0]))
+        assert "R@" not in form(result_tables.result_table(tables[0]))
+    assert ",R@10," in result_tables.result_csv(tables[0])
 
 
 def test_what_no_page_holds_comes_in_parts(every):

@@ -49,7 +49,7 @@ class Journey:
         return correction.ids, correction.bias.tolist()
 
     def change(self, *, gone=(), put=None):
-        """Changes the raw collection as its owner would; ``put`` is {id: vector}."""
+        """Changes the raw collection as its owner would; ``upsert`` is {id: vector}."""
         if hasattr(self.engine, "change"):
             self.engine.change(self.name, gone, put or {})
             return
@@ -58,9 +58,9 @@ class Journey:
                 store.delete(list(gone))
             if put:
                 first = next(iter(store.scan(block=1))).pick([0] * len(put))
-                rest = first.rest
+                rest = first.payload
                 vectors = np.stack(list(put.values())).astype(np.float32)
-                store.put(Block(list(put), vectors, rest))
+                store.upsert(Block(list(put), vectors, rest))
             store.finish()
 
 
@@ -68,5 +68,9 @@ def without(correction, gone):
     """The correction as if some items had never been fitted."""
     keep = np.array([each not in gone for each in correction.ids])
     names = tuple(each for each, stays in zip(correction.ids, keep, strict=True) if stays)
-    kept = {"bias": correction.bias[keep], "digests": correction.digests[keep], "sketches": correction.sketches[keep]}
+    kept = {
+        "bias": correction.bias[keep],
+        "_digests": correction._digests[keep],
+        "_sketches": correction._sketches[keep],
+    }
     return replace(correction, **kept, ids=names, targets=None)

@@ -56,8 +56,8 @@ def attempt(file, url, *, calls=None, seconds=None):
 def main(file, url, kills, seed):
     import importlib
 
+    from unhub.stores.adapter import STORES
     from unhub.stores.address import parse
-    from unhub.stores.registry import STORES
 
     importlib.import_module(f"unhub.stores.{STORES[parse(url).scheme]}")
     rng = random.Random(int(seed))
@@ -93,12 +93,16 @@ def rolled_back(file, url):
         from contextlib import closing
 
         import unhub
-        from unhub.stores import corrected_place, open_store
+        from unhub.stores import corrected_index, open_store
 
         try:
             done = unhub.rollback(file, to=url)
             with closing(open_store(url)) as store:
-                left = [each.place for each in done.exports if corrected_place(store, each.place, each.layout).exists()]
+                left = [
+                    each.destination
+                    for each in done.exports
+                    if corrected_index(store, each.destination, each.encoding).exists()
+                ]
             if left:
                 raise RuntimeError(f"{left} is still there")
         except BaseException as error:

@@ -58,7 +58,7 @@ def copied(store, dim=16, metric="ip"):
     for block in store.scan():
         wide = np.zeros((len(block), dim), dtype=np.float32)
         wide[:, : block.vectors.shape[1]] = block.vectors
-        new.put(Block(block.ids, wide, block.rest))
+        new.upsert(Block(block.ids, wide, block.payload))
     new.finish()
     return new
 

@@ -5,8 +5,8 @@ import pytest
 from unhub.foundation.errors import InputError
 from unhub.io.address import find
 from unhub.stores import parse
+from unhub.stores.adapter import sentence
 from unhub.stores.address import without_secrets
-from unhub.stores.faults import sentence
 
 HOLDS = {
     "user and password": ("uri", "s3://KEYID:S3CRET@bucket"),
@@ -86,6 +86,6 @@ def test_a_secret_behind_a_semicolon_is_not_shown(path):
     "text", ["qdrant//u:S3CRET@host/photos", "qdrant//S3CRET@host", "qdrant:u:S3CRET@host", "host/p?api_key=S3CRET"]
 )
 def test_an_address_that_is_taken_for_a_path_is_not_shown(text):
-    with pytest.raises(InputError, match="targets: there is no such file, and it looks like the address") as caught:
+    with pytest.raises(InputError, match="targets is no file, and looks like the address of a store") as caught:
         find(text, name="targets")
     assert "S3CRET" not in str(caught.value)

@@ -174,7 +174,7 @@ store = open_store("chroma://{folder}/texts")
 made = store.sibling("texts_more")
 made.create(store, 2, "ip")
 for block in store.scan():
-    made.put(block)
+    made.upsert(block)
 print(made.search([[1.0, 0.0]], 1).ids.tolist(), *(set(sys.modules) & {{"onnxruntime", "tokenizers"}}))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, check=False)
@@ -206,7 +206,7 @@ def test_a_graph_that_was_described_in_the_old_way(folder):
     np.testing.assert_allclose(store.search(np.array([[5.0, 0.0]]), 2).scores, [[1, 0]], atol=1e-6)
     made = store.sibling("new")
     made.create(store, 2, "ip")
-    made.put(next(iter(store.scan())))
+    made.upsert(next(iter(store.scan())))
     assert made.describe().metric == "ip"
     assert made.handle.ask("", lambda chroma: chroma.metadata) == {chroma_items.DIM: 2}, "or it would say cosine"
     np.testing.assert_allclose(made.search(np.array([[5.0, 0.0]]), 2).scores, [[15, 0]], atol=1e-5)
@@ -229,7 +229,7 @@ def test_everything_that_an_item_has_is_copied(engines, kind):
     copy = store.sibling("with_everything_copied")
     copy.create(store, 8, "l2")
     for some in store.scan(block=3):
-        copy.put(some)
+        copy.upsert(some)
     include = ["metadatas", "documents", "uris", "embeddings"]
     wanted = made.get(include=include)
     got = engine.client.get_collection(copy.name, embedding_function=None).get(include=include)
@@ -251,11 +251,11 @@ def test_everything_that_an_item_has_is_copied(engines, kind):
 def test_what_an_item_no_longer_has_is_gone_after_it_is_put_again(photos):
     ids, rows = ["kept", "less", "silent"], vectors(3)
     full = ({"colour": "red", "size": 1}, "a document", "file:///a")
-    photos.put(Block(ids, rows, [full, full, full]))
-    photos.put(Block(ids, -rows, [full, ({"size": 2}, None, None), (None, None, None)]))
-    there = {each: rest for some in photos.scan() for each, rest in zip(some.ids, some.rest, strict=True)}
+    photos.upsert(Block(ids, rows, [full, full, full]))
+    photos.upsert(Block(ids, -rows, [full, ({"size": 2}, None, None), (None, None, None)]))
+    there = {each: rest for some in photos.scan() for each, rest in zip(some.ids, some.payload, strict=True)}
     assert [there[each] for each in ids] == [full, ({"size": 2}, None, None), (None, None, None)]
-    photos.put(Block(["kept"], rows[:1]))
+    photos.upsert(Block(["kept"], rows[:1]))
     assert photos.search(rows[:1], 1, filter={"colour": "red"}).ids.tolist() == [["kept"]]
     assert photos.describe().count == 303
 
@@ -264,7 +264,7 @@ def test_a_rare_filter_still_finds_the_best_of_its_items(photos):
     rows = vectors(3000)
     rare = RNG.permutation(3000)[:12]
     marks = [({"rare": int(each in rare)}, None, None) for each in range(3000)]
-    photos.put(Block([f"more {each}" for each in range(3000)], rows, marks))
+    photos.upsert(Block([f"more {each}" for each in range(3000)], rows, marks))
     asked = vectors(10)
     found = photos.search(asked, 8, filter={"rare": 1})
     wanted = rare[np.argsort(-(asked @ rows[rare].T), axis=1)[:, :8]]
@@ -273,7 +273,7 @@ def test_a_rare_filter_still_finds_the_best_of_its_items(photos):
 
 
 def test_a_filter_by_a_key_called_where_and_one_that_says_nothing(photos):
-    photos.put(Block(["there"], vectors(1), [({"where": "Paris"}, None, None)]))
+    photos.upsert(Block(["there"], vectors(1), [({"where": "Paris"}, None, None)]))
     assert photos.search(vectors(1), 2, filter={"where": "Paris"}).ids.tolist() == [["there", None]]
     assert None not in photos.search(vectors(1), 2, filter={}).ids
 
@@ -299,7 +299,7 @@ def test_an_id_that_comes_twice_is_told(photos):
     reading = photos.ids(block=100)
     first = next(reading)
     photos.delete(first[:1])
-    photos.put(Block(first[:1], vectors(1)))
+    photos.upsert(Block(first[:1], vectors(1)))
     next(reading)
     with pytest.raises(StoreError) as caught:
         list(reading)
@@ -308,13 +308,13 @@ def test_an_id_that_comes_twice_is_told(photos):
 
 def test_an_id_that_is_put_twice_at_once_is_refused(photos):
     with pytest.raises(StoreError) as caught:
-        photos.put(Block(["same", "same"], vectors(2)))
+        photos.upsert(Block(["same", "same"], vectors(2)))
     one_sentence(caught, "same", "duplicates")
 
 
 def test_vectors_of_another_dimension_and_bad_names_are_refused(photos):
     with pytest.raises(StoreError) as caught:
-        photos.put(block(2, dim=9))
+        photos.upsert(block(2, dim=9))
     one_sentence(caught, "dimension of 8, got 9")
     with pytest.raises(StoreError) as caught:
         photos.sibling("no").create(photos, 8, "ip")
@@ -336,13 +336,13 @@ def test_small_requests_give_the_same(photos, monkeypatch):
     assert {len(some) for some in blocks} == {7, 6}
     np.testing.assert_array_equal(np.concatenate([some.vectors for some in blocks]), rows)
     more = block(20, start=1000)
-    photos.put(more)
+    photos.upsert(more)
     assert photos.search(more.vectors, 1).ids[:, 0].tolist() == more.ids
 
 
 def test_what_was_not_saved_yet_is_there_after_opening_again(photos):
     more = block(130, start=1000)
-    photos.put(more)
+    photos.upsert(more)
     same = photos.sibling("photos")
     assert same.exists()
     photos.close()
@@ -361,7 +361,7 @@ def test_a_collection_that_somebody_made_anew_is_found_again(photos):
     with pytest.raises(StoreError):
         photos.search(vectors(1), 1)
     other.handle.connection.client().create_collection("photos", embedding_function=None)
-    photos.put(block(1))
+    photos.upsert(block(1))
     assert other.search(vectors(1), 1).ids.tolist() == [["item/0"]]
     other.close()
 

@@ -176,12 +176,12 @@ def test_a_server_that_ends_in_the_middle_of_a_write(server):
     rest = [({"row": each}, None, None) for each in range(7000)]
     whole = block(7000, rest=rest)
     with pytest.raises(StoreError) as caught:
-        store.put(Block(whole.ids, whole.vectors, EndsIt(rest)))
+        store.upsert(Block(whole.ids, whole.vectors, EndsIt(rest)))
     one_sentence(caught, "photos", "see that the store runs", "run the same again")
     engine.process = engine.run()
     begun = store.describe().count
     assert 0 < begun < 7000
-    store.put(whole)
+    store.upsert(whole)
     store.finish()
     assert store.describe().count == 7000
     assert store.search(whole.vectors[6990:6991], 1, filter={"row": 6990}).ids.tolist() == [["item 6990"]]
@@ -192,8 +192,8 @@ def test_documents_that_are_too_long_for_one_request_go_in_several(server):
     engine.client.create_collection("photos", embedding_function=None)
     store = open_store(engine.url("photos"))
     rest = [(None, f"document {each} " * 100, None) for each in range(200)]
-    store.put(block(200, rest=rest))
-    assert [each for some in store.scan(block=90) for each in some.rest] == rest
+    store.upsert(block(200, rest=rest))
+    assert [each for some in store.scan(block=90) for each in some.payload] == rest
     with pytest.raises(StoreError) as caught:
-        store.put(block(1, rest=[(None, "x" * 200_000, None)]))
+        store.upsert(block(1, rest=[(None, "x" * 200_000, None)]))
     one_sentence(caught, "too large")

@@ -8,27 +8,27 @@ import pytest
 from stores.engines import VARIANTS
 from stores.problem import Problem, best, identical, overlap
 from unhub.foundation.errors import InputError, UnhubError
-from unhub.stores import Block, NewCollection, OwnForms, layout, open_store, parse
+from unhub.stores import Block, NativeStrategies, NewCollection, make_encoding, open_store, parse
 
 K = 10
 COUNTER = itertools.count()
 
 
-def _ranks_by(variant, metric, form):
+def _ranks_by(variant, metric, strategy):
     """What the corrected vectors are ranked by: inner products, or whatever a constant norm makes right."""
-    if form == "constant_norm":
+    if strategy == "constant_norm":
         return variant.metrics if metric == variant.metrics[0] else []
-    return ["ip"] if form == "augment" else [metric]
+    return ["ip"] if strategy == "augment" else [metric]
 
 
 PAIRS = [pytest.param(v, m, id=f"{v}-{m}", marks=pytest.mark.xdist_group(v.store)) for v in VARIANTS for m in v.metrics]
 FIRST = [pytest.param(v, v.metrics[0], id=str(v), marks=pytest.mark.xdist_group(v.store)) for v in VARIANTS]
 FORMS = [
-    pytest.param(v, m, form, by, id=f"{v}-{m}-{form}-{by}", marks=pytest.mark.xdist_group(v.store))
+    pytest.param(v, m, strategy, by, id=f"{v}-{m}-{strategy}-{by}", marks=pytest.mark.xdist_group(v.store))
     for v in VARIANTS
     for m in v.metrics
-    for form in v.forms
-    for by in _ranks_by(v, m, form)
+    for strategy in v.strategies
+    for by in _ranks_by(v, m, strategy)
 ]
 
 
@@ -134,7 +134,7 @@ def test_a_new_collection_is_made_filled_changed_and_dropped(engines, collection
     store = collection(variant, metric)
     new = store.sibling(store.derived("0123abcd"))
     assert not new.exists()
-    if "augment" not in store.abilities.forms:
+    if "augment" not in store.abilities.strategies:
         with pytest.raises(InputError):
             new.create(store, 24, metric)
         return
@@ -143,14 +143,14 @@ def test_a_new_collection_is_made_filled_changed_and_dropped(engines, collection
     new.create(store, 24, metric)
     assert new.exists()
     for block in store.scan(block=200):
-        new.put(block)
+        new.upsert(block)
     new.finish()
     assert sorted(each for some in new.ids() for each in some) == sorted(problem.ids)
     found = new.search(problem.queries, K, filter=engines(variant.store).filter(1))
     groups = np.vectorize(lambda each: problem.groups[problem.row[str(each)]])(found.ids)
     assert (groups == 1).all()
     again = next(iter(store.scan(block=5)))
-    new.put(Block(again.ids, again.vectors[::-1].copy(), again.rest))
+    new.upsert(Block(again.ids, again.vectors[::-1].copy(), again.payload))
     new.finish()
     assert new.describe().count == 600
     swapped = {each: row for block in new.scan() for each, row in zip(block.ids, block.vectors, strict=True)}
@@ -174,40 +174,40 @@ def test_an_alias_points_to_one_collection_and_then_another(collection, problem,
     if not store.abilities.aliases:
         assert store.alias("anything") is None
         with pytest.raises(InputError, match="alias"):
-            store.point("anything", store.name)
+            store.set_alias("anything", store.name)
         return
     new = store.sibling(store.derived("0123abcd"))
     new.create(store, 24, metric)
-    new.put(next(iter(store.scan())))
+    new.upsert(next(iter(store.scan())))
     new.finish()
     name = f"{store.name}_corrected"
     assert store.alias(name) is None
-    store.point(name, None)
-    store.point(name, store.name)
+    store.set_alias(name, None)
+    store.set_alias(name, store.name)
     assert store.alias(name) == store.name
-    store.point(name, new.name)
-    store.point(name, new.name)
+    store.set_alias(name, new.name)
+    store.set_alias(name, new.name)
     assert store.alias(name) == new.name
-    store.point(name, None)
+    store.set_alias(name, None)
     assert store.alias(name) is None
     new.drop()
 
 
-@pytest.mark.parametrize(("variant", "metric", "form", "ranks_by"), FORMS)
-def test_the_corrected_place_ranks_as_exact_corrected_search_would(
-    engines, collection, problem, variant, metric, form, ranks_by
+@pytest.mark.parametrize(("variant", "metric", "strategy", "ranks_by"), FORMS)
+def test_the_corrected_index_ranks_as_exact_corrected_search_would(
+    engines, collection, problem, variant, metric, strategy, ranks_by
 ):
     store = collection(variant, metric)
-    assert form in store.abilities.forms
-    assert form not in ("augment", "constant_norm") or ranks_by in store.abilities.metrics
-    plan = layout(form, ranks_by, 24, problem.bias, longest=1 + variant.tolerance)
+    assert strategy in store.abilities.strategies
+    assert strategy not in ("augment", "constant_norm") or ranks_by in store.abilities.metrics
+    plan = make_encoding(strategy, ranks_by, 24, problem.bias, longest=1 + variant.tolerance)
     name = store.derived("0123abcd")
     made = (
         NewCollection(store, store.sibling(name), plan)
-        if form in ("augment", "constant_norm")
-        else store.corrected(name, plan)
+        if strategy in ("augment", "constant_norm")
+        else store.corrected_index(name, plan)
     )
-    assert form in ("augment", "constant_norm") or isinstance(store, OwnForms)
+    assert strategy in ("augment", "constant_norm") or isinstance(store, NativeStrategies)
     assert not made.exists()
     made.create()
     made.create()
@@ -220,7 +220,7 @@ def test_the_corrected_place_ranks_as_exact_corrected_search_would(
     found = made.search(problem.queries, K)
     rows = np.vectorize(lambda each: problem.row[str(each)])(found.ids)
     np.testing.assert_allclose(found.scores, np.take_along_axis(corrected, rows, 1), atol=20 * variant.tolerance)
-    if variant.exact or form == "column":
+    if variant.exact or strategy == "column":
         identical(found.ids, problem.ids, corrected, K, 20 * variant.tolerance)
     else:
         raw = np.vectorize(lambda each: problem.row[str(each)])(store.search(problem.queries, K).ids)

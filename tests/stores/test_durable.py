@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from unhub.experiments.kept import KeptPoints, Point
+from unhub.experiments.sweep_cache import Point, SweepCache
 from unhub.stores.faiss.index import Spec
 from unhub.stores.faiss.spool import Spool
 
@@ -40,10 +40,10 @@ def test_the_spool_of_an_index_is_on_the_disk(synced, tmp_path):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux tells the name of an open file")
 def test_a_point_of_a_sweep_is_on_the_disk(synced, tmp_path):
-    kept = KeptPoints(tmp_path / "sweep.jsonl", {"about": "a test"})
+    kept = SweepCache(tmp_path / "sweep.jsonl", {"about": "a test"})
     for job in ("one", "two"):
         kept.add(job, [Point(0.1, 0, "train", "sn", {"R@1": 50.0}, None, {})])
         expected = _sizes(tmp_path / "sweep.jsonl")
         assert {name: synced[name] for name in expected} == expected
     assert str(tmp_path) in synced
-    assert set(KeptPoints(tmp_path / "sweep.jsonl", {"about": "a test"}).jobs) == {"one", "two"}
+    assert set(SweepCache(tmp_path / "sweep.jsonl", {"about": "a test"}).jobs) == {"one", "two"}

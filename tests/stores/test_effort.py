@@ -8,7 +8,7 @@ import pytest
 
 import unhub
 from stores.problem import Problem, best, overlap
-from unhub.stores import corrected_place, open_store
+from unhub.stores import corrected_index, open_store
 
 K = 10
 NARROW = [
@@ -40,7 +40,7 @@ def test_a_search_that_looks_at_more_finds_more_and_the_correction_keeps_that(
             opened.finish()
     unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
     done = unhub.export(file, url)
-    assert done.record.layout.effort == done.tested.effort >= 1
+    assert done.record.encoding.effort == done.self_test.effort >= 1
     exact = best(problem.inner() + _bias(file, problem), K)
 
     def share(ids: np.ndarray) -> float:
@@ -48,15 +48,15 @@ def test_a_search_that_looks_at_more_finds_more_and_the_correction_keeps_that(
 
     def recall(effort: float) -> float:
         with closing(open_store(url)) as opened:
-            place = corrected_place(opened, done.record.place, replace(done.record.layout, effort=effort))
+            place = corrected_index(opened, done.record.destination, replace(done.record.encoding, effort=effort))
             return share(place.search(problem.queries, K).ids)
 
     assert recall(20) > recall(1)
     with unhub.connect(url, file) as retriever:
         found = share(retriever.search(problem.queries, K).ids)
-    assert found == pytest.approx(recall(done.tested.effort))
+    assert found == pytest.approx(recall(done.self_test.effort))
     again = unhub.export(file, url)
-    assert again.tested.effort == done.tested.effort
+    assert again.self_test.effort == done.self_test.effort
     unhub.rollback(file, to=url)
     with closing(open_store(url)) as opened:
         opened.drop()

@@ -12,7 +12,7 @@ from unhub.foundation import probing
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store
 from unhub.stores.faiss import collection
-from unhub.stores.faiss.index import spec_of
+from unhub.stores.faiss.index import inner, quantiser_of, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def _exported(problem, url, folder, **options):
 def test_an_index_without_ids_goes_by_its_rows(problem, written, tmp_path):
     url = written("Flat", ids=False)
     done, file = _exported(problem, url, tmp_path)
-    assert done.tested.identical == done.tested.probes
+    assert done.self_test.identical == done.self_test.probes
     with unhub.connect(url, file) as retriever:
         found = retriever.search(problem.queries, 5)
     exact = problem.inner() + unhub.load(file).bias
@@ -62,10 +62,10 @@ def test_an_index_without_ids_goes_by_its_rows(problem, written, tmp_path):
 def test_lists_that_miss_more_when_corrected_are_told_to_look_at_more(problem, written, tmp_path):
     url = written("IVF32,Flat", nprobe=6)
     done, file = _exported(problem, url, tmp_path)
-    assert done.plan.form == "constant_norm"
-    assert done.tested.effort > 1
-    assert done.tested.recall >= done.tested.raw_recall - 0.005
-    new = faiss.read_index(str(tmp_path / done.record.place))
+    assert done.plan.strategy == "constant_norm"
+    assert done.self_test.effort > 1
+    assert done.self_test.recall >= done.self_test.raw_recall - 0.005
+    new = faiss.read_index(str(tmp_path / done.record.destination))
     assert new.nprobe > 6
     assert faiss.read_index(str(tmp_path / "photos.faiss")).nprobe == 6
     with unhub.connect(url, file) as retriever:
@@ -74,13 +74,13 @@ def test_lists_that_miss_more_when_corrected_are_told_to_look_at_more(problem, w
     known = unhub.load(file)
     bias = dict(zip(known.ids, known.bias.tolist(), strict=True))
     exact = problem.inner() + np.array([bias[each] for each in problem.ids])
-    assert overlap(rows, best(exact, 10)) >= done.tested.raw_recall - 0.02
+    assert overlap(rows, best(exact, 10)) >= done.self_test.raw_recall - 0.02
 
 
 def test_codes_of_a_scalar_quantiser_stay_what_they_were(problem, written, tmp_path):
     url = written("IDMap2,SQ8")
     done, _ = _exported(problem, url, tmp_path)
-    old, new = (faiss.read_index(str(tmp_path / name)) for name in ("photos.faiss", done.record.place))
+    old, new = (faiss.read_index(str(tmp_path / name)) for name in ("photos.faiss", done.record.destination))
     np.testing.assert_allclose(new.index.reconstruct_n(0, 1200)[:, :24], old.index.reconstruct_n(0, 1200), atol=1e-6)
     assert "as its SQ8 codes have kept them" in done.plan.notes[0]
 
@@ -88,7 +88,7 @@ def test_codes_of_a_scalar_quantiser_stay_what_they_were(problem, written, tmp_p
 def test_product_quantisers_keep_the_length_of_their_parts(problem, written, tmp_path):
     url = written("IVF4,PQ12x4", nprobe=4)
     plan = unhub.plan_export(unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05), url)
-    assert (plan.layout.width, plan.origin.index) == (32, "IVF4,PQ12x4")
+    assert (plan.encoding.width, plan.origin.index) == (32, "IVF4,PQ12x4")
     store = open_store(url)
     new = store.sibling("new.faiss")
     new.create(store, 32, "ip")
@@ -102,7 +102,7 @@ def test_an_index_that_faiss_cannot_name_is_made_as_the_address_says(problem, wr
     with pytest.raises(InputError, match=r"add \?index=FACTORY"):
         _exported(problem, url, tmp_path)
     done, _ = _exported(problem, f"{url}?index=HNSW16", tmp_path)
-    assert spec_of(faiss.read_index(str(tmp_path / done.record.place))).factory == "IDMap2,HNSW16"
+    assert spec_of(faiss.read_index(str(tmp_path / done.record.destination))).factory == "IDMap2,HNSW16"
 
 
 def test_a_rare_filter_finds_its_best_in_a_graph(problem, written, tmp_path):
@@ -127,14 +127,14 @@ def test_what_a_kill_left_half_written_in_the_spool_is_cut_off(problem, written,
     store = open_store(written("IDMap2,Flat"))
     new = store.sibling("new.faiss")
     new.create(store, 24, "ip")
-    new.put(Block(problem.ids[:10], problem.vectors[:10]))
+    new.upsert(Block(problem.ids[:10], problem.vectors[:10]))
     with open(tmp_path / "new.faiss.part" / "vectors", "ab") as file:
         file.write(b"half of a vector")
     again = store.sibling("new.faiss")
     with pytest.raises(StoreError, match="still being written"):
         again.describe()
     assert [each for some in again.ids() for each in some] == sorted(problem.ids[:10], key=int)
-    again.put(Block(problem.ids[10:12], problem.vectors[10:12]))
+    again.upsert(Block(problem.ids[10:12], problem.vectors[10:12]))
     again.finish()
     vectors = {each: row for block in again.scan() for each, row in zip(block.ids, block.vectors, strict=True)}
     for row in range(12):
@@ -204,3 +204,21 @@ def test_only_a_regular_file_is_opened(tmp_path, kind):
     with pytest.raises(StoreError, match="is a folder, not a file" if kind == "folder" else "is not a regular file"):
         collection.describe()
     assert not collection.made_by_unhub()
+
+
+@pytest.mark.parametrize(
+    ("factory", "graph", "quantiser"),
+    [
+        ("Flat", False, None),
+        ("IDMap2,HNSW16", True, None),
+        ("IVF4,Flat", False, None),
+        ("IDMap2,SQ8", False, "own_ranges"),
+        ("IVF4,SQ8", False, "own_ranges"),
+        ("SQfp16", False, "codes"),
+        ("PQ4x4", False, "codes"),
+        ("OPQ4,PQ4x4", False, "rotated"),
+    ],
+)
+def test_the_adapter_declares_how_an_index_shortens_vectors(factory, graph, quantiser):
+    made = faiss.index_factory(16, factory)
+    assert (hasattr(inner(made), "hnsw"), quantiser_of(made)) == (graph, quantiser)

@@ -6,7 +6,7 @@ import pytest
 
 from unhub.foundation.errors import StoreError
 from unhub.stores import open_store
-from unhub.stores.faiss.on_disk import other_file
+from unhub.stores.faiss.vetting import other_file
 
 VECTORS = np.random.default_rng(3).normal(size=(200, 16)).astype(np.float32)
 

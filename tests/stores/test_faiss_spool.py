@@ -29,7 +29,7 @@ def forged(problem, tmp_path):
     faiss.write_index(index, str(tmp_path / "photos.faiss"))
     url, file = f"faiss://{tmp_path}/photos.faiss", tmp_path / "photos.unhub"
     unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
-    spool = tmp_path / f"{unhub.plan_export(file, url).place}.part"
+    spool = tmp_path / f"{unhub.plan_export(file, url).destination}.part"
     spool.mkdir()
     (spool / "spec.json").write_text(json.dumps(SPEC))
     return file, url, spool

@@ -63,10 +63,10 @@ def test_an_export_that_is_killed_again_and_again_loses_nothing_and_writes_nothi
     (record,) = known.exports
     assert record.state == "serving"
     again = unhub.export(trip.file, trip.url)
-    assert (again.written, again.found) == (0, 3000)
+    assert (again.written, again.already_written) == (0, 3000)
     with closing(open_store(trip.url)) as store:
-        if record.layout.form in ("augment", "constant_norm"):
-            held = [each for some in store.sibling(record.place).ids() for each in some]
+        if record.encoding.strategy in ("augment", "constant_norm"):
+            held = [each for some in store.sibling(record.destination).ids() for each in some]
             assert len(held) == len(set(held))
             assert sorted(held) == sorted(trip.problem.ids)
         assert store.describe().count == 3000
@@ -106,7 +106,7 @@ def test_a_full_disk_gets_a_sentence_and_the_old_collection_goes_on(small_disk, 
         assert raw.describe().count == 8000
     filler.unlink()
     done = unhub.export(trip.file, trip.url)
-    assert (done.record.state, done.written + done.found) == ("serving", 8000)
+    assert (done.record.state, done.written + done.already_written) == ("serving", 8000)
     identical(unhub.connect(trip.url, trip.file).search(problem.queries, 10).ids, problem.ids, trip.exact(), 10, 2e-4)
 
 
@@ -141,12 +141,12 @@ def test_a_server_that_ends_in_the_middle_gets_a_sentence_and_the_export_goes_on
         assert Path(f"{trip.file}.exporting").exists()
         server.process = server.run()
         with unhub.connect(trip.url, trip.file) as retriever:
-            assert retriever.form == "rerank"
+            assert retriever.strategy == "rerank"
             assert len(retriever.search(trip.problem.queries, 10)) == 40
         done = unhub.export(trip.file, trip.url)
         assert done.record.state == "serving"
-        assert done.found >= 250
-        assert done.written + done.found == 1500
+        assert done.already_written >= 250
+        assert done.written + done.already_written == 1500
         assert not Path(f"{trip.file}.exporting").exists()
     finally:
         server.stop()
@@ -178,7 +178,7 @@ def test_a_database_that_ends_in_the_middle_gets_a_sentence_and_the_export_goes_
         assert "\n" not in str(caught.value)
         server.start()
         done = unhub.export(file, url)
-        assert (done.record.state, done.written + done.found) == ("serving", 1500)
+        assert (done.record.state, done.written + done.already_written) == ("serving", 1500)
         assert b"secret" not in file.read_bytes()
         with unhub.connect(url, file) as retriever:
             exact = problem.inner() + _bias_of(file, problem)

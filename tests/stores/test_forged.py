@@ -14,11 +14,11 @@ from stores.engines.milvus import Milvus
 from stores.engines.qdrant import local
 from stores.journeys import Journey, every_store
 from stores.problem import Problem
+from unhub.deploy.destinations import bias_name
+from unhub.deploy.journal import Journal
 from unhub.foundation.errors import InputError, StoreError, UnhubWarning
-from unhub.serving.journal import Journal
-from unhub.serving.places import bias_name
-from unhub.stores import Export, layout, open_store, parse
-from unhub.stores.qdrant.client_engine import ClientEngine
+from unhub.stores import Export, make_encoding, open_store, parse
+from unhub.stores.qdrant.client import ClientEngine
 
 TAG = "1f3c9a2b"
 STORES = [each for each in every_store((True, False)) if each.values[0].store not in ("chroma", "milvus_server")]
@@ -70,12 +70,12 @@ def _held(trip, names):
         return {name: sum(map(len, store.sibling(name).ids())) for name in names}
 
 
-def _forge(trip, place, form, **more):
+def _forge(trip, place, strategy, **more):
     """A file with valid checksums that says it has exported to that place."""
     fitted = unhub.load(trip.file)
     with closing(open_store(trip.url)) as store:
         url, seen = store.url, store.describe()
-    made = layout(form, seen.metric, 24, fitted.bias, pad_to=1)
+    made = make_encoding(strategy, seen.metric, 24, fitted.bias, pad_to=1)
     tag = more.pop("tag", TAG)
     note = Export(url, place, made, tag=tag, bias=bias_name(fitted), state="serving", items=60, **more)
     replace(fitted, exports=(note,)).save(trip.file)
@@ -99,11 +99,11 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
         each.write_text("three years of work")
     outside = (raw, other + suffix, "thesis.docx", "../thesis.docx", str(folder / "thesis.docx"))
     tricks = (f"{raw}_unhub_", f"other_unhub_{TAG}", f"{derived}/../{raw}", f'x"; DROP TABLE "{raw}"; --')
-    for form in {"augment", FORMS.get(trip.variant.store, "augment")}:
+    for strategy in {"augment", FORMS.get(trip.variant.store, "augment")}:
         for place in (*outside, *tricks):
-            _forge(trip, place, form)
+            _forge(trip, place, strategy)
             _refused(unhub.rollback, trip, NOT_OURS)
-        _forge(trip, raw, form)
+        _forge(trip, raw, strategy)
         for act in (unhub.export, unhub.connect, unhub.refresh):
             _refused(act, trip, NOT_OURS)
         note = unhub.load(trip.file).exports[0]
@@ -119,8 +119,8 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
     assert derived in _refused(unhub.rollback, trip, NO_MARK)
     with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.* remove the old one by hand: {derived}"):
         exported = unhub.export(trip.file, trip.url)
-    assert exported.record.place != derived
-    assert [each.place for each in unhub.load(trip.file).exports] == [derived, exported.record.place]
+    assert exported.record.destination != derived
+    assert [each.destination for each in unhub.load(trip.file).exports] == [derived, exported.record.destination]
     _forge(trip, derived, "column" if trip.variant.store == "pgvector" else "augment")
     with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.*, so it stays as it is and is behind now"):
         assert unhub.refresh(trip.file, trip.url).stale
@@ -153,16 +153,17 @@ def test_rollback_without_an_address_connects_nowhere(tmp_path, problem):
             f"milvus://{host}/a",
             f"pgvector://me:pw@{host}/a?table=t",
         ]
-        made = layout("augment", "cosine", 24, fitted.bias)
+        made = make_encoding("augment", "cosine", 24, fitted.bias)
         notes = [Export(each, f"a_unhub_{TAG}", made, TAG, "0" * 16) for each in addresses]
         replace(fitted, exports=tuple(notes[:2])).save(file)
         for each in notes[2:]:
             Journal(file).note(each)
-        with pytest.raises(InputError, match="name the store to take back from with --to ADDRESS") as caught:
+        with pytest.raises(InputError, match="name the store to roll back with to='ADDRESS'") as caught:
             unhub.rollback(file)
         assert all(str(parse(each)) in str(caught.value) for each in addresses)
         assert "pw" not in str(caught.value)
-        with pytest.raises(InputError, match=f"nothing was exported to faiss://{tmp_path}/a.faiss; this file knows of"):
+        elsewhere = f"to is faiss://{tmp_path}/a.faiss, where nothing was exported to; this file knows of"
+        with pytest.raises(InputError, match=elsewhere):
             unhub.rollback(file, to=f"faiss://{tmp_path}/a.faiss")
         with pytest.raises(BlockingIOError):
             door.accept()
@@ -177,9 +178,9 @@ def test_rollback_without_an_address_connects_nowhere(tmp_path, problem):
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
 def test_an_alias_that_does_not_point_to_ours_stays_and_goes_to_no_invented_place(trip):
     done = unhub.export(trip.file, trip.url)
-    own, place = done.record.alias, done.record.place
+    own, place = done.record.alias, done.record.destination
     with closing(open_store(trip.url)) as store:
-        store.point("production", trip.name)
+        store.set_alias("production", trip.name)
     known = unhub.load(trip.file)
 
     def aliases():
@@ -188,13 +189,13 @@ def test_an_alias_that_does_not_point_to_ours_stays_and_goes_to_no_invented_plac
 
     replace(known, exports=(replace(done.record, alias="production", alias_before="nowhere"),)).save(trip.file)
     again = unhub.export(trip.file, trip.url)  # which would have taken the alias
-    assert (again.record.place, again.record.alias, aliases()) == (place, None, (trip.name, place))
+    assert (again.record.destination, again.record.alias, aliases()) == (place, None, (trip.name, place))
     replace(known, exports=(replace(done.record, alias="production", alias_before="nowhere"),)).save(trip.file)
-    back = unhub.rollback(trip.file, to=trip.url).plain()[0]
+    back = unhub.rollback(trip.file, to=trip.url).to_dict()[0]
     assert (back["removed"], back["alias_now"], aliases()) == (place, trip.name, (trip.name, None))
     done = unhub.export(trip.file, trip.url)
     replace(known, exports=(replace(done.record, alias_before="nowhere"),)).save(trip.file)
-    back = unhub.rollback(trip.file, to=trip.url).plain()[0]
+    back = unhub.rollback(trip.file, to=trip.url).to_dict()[0]
     assert (back["removed"], back["alias_now"], aliases()) == (place, None, (trip.name, None))
 
 
@@ -214,21 +215,21 @@ def test_the_aliases_of_another_collection_stay_its_own(trip):
 
     for alias in ("payroll_corrected", "invented"):
         before = points_to(alias)
-        assert before == {"payroll_corrected": other.place, "invented": None}[alias]
+        assert before == {"payroll_corrected": other.destination, "invented": None}[alias]
         replace(known, exports=(replace(done, alias=alias),)).save(trip.file)
         assert unhub.export(trip.file, trip.url).record.alias is None
         assert points_to(alias) == before
-    for place in ("payroll", other.place):
+    for place in ("payroll", other.destination):
         replace(known, exports=(replace(done, alias_before=place),)).save(trip.file)
-        assert unhub.rollback(trip.file, to=trip.url).plain()[0]["alias_now"] is None
+        assert unhub.rollback(trip.file, to=trip.url).to_dict()[0]["alias_now"] is None
         assert points_to(done.alias) is None
         done = unhub.export(trip.file, trip.url).record
     unhub.rollback(trip.file, to=trip.url)
     with closing(open_store(trip.url)) as store:
-        store.point(done.alias, other.place)  # the user has it elsewhere by now
+        store.set_alias(done.alias, other.destination)  # the user has it elsewhere by now
     replace(known, exports=(done,)).save(trip.file)
     assert unhub.export(trip.file, trip.url).record.alias is None
-    assert points_to(done.alias) == other.place
+    assert points_to(done.alias) == other.destination
 
 
 # --- what is beside a place -----------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def test_links_and_folders_of_others_are_left_alone(trip):
     for name in ("ids", "vectors", "notes.txt"):
         (spool / name).write_text("somebody else's")
     _forge(trip, place.name, "augment")
-    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] is None
+    assert unhub.rollback(trip.file, to=trip.url).to_dict()[0]["removed"] is None
     assert sorted(each.name for each in spool.iterdir()) == ["ids", "notes.txt", "vectors"]
     with closing(open_store(trip.url)) as store, pytest.raises(InputError, match="has other things in it"):
         store.sibling(place.name).create(store, 25, "ip")
@@ -261,15 +262,15 @@ def test_links_and_folders_of_others_are_left_alone(trip):
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "faiss"], indirect=True)
 def test_an_export_without_a_mark_is_served_and_said_how_to_remove(trip):
     """As release 0.1.0 has written them."""
-    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.destination)
     faiss.write_index(faiss.read_index(str(place)), str(place))
     with unhub.connect(trip.url, trip.file) as retriever:
-        assert retriever.form == "augment"
+        assert retriever.strategy == "augment"
         assert len(retriever.search(trip.problem.queries, 5)) == 20
     said = _refused(unhub.rollback, trip, NO_MARK)
     assert "remove this file yourself and run the same again" in said
     place.unlink()
-    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] is None
+    assert unhub.rollback(trip.file, to=trip.url).to_dict()[0]["removed"] is None
     assert unhub.load(trip.file).exports == ()
 
 
@@ -283,7 +284,7 @@ def _grown(trip):
 
 def _stripped(trip):
     """An export as release 0.1.0 has written it; its place."""
-    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.destination)
     faiss.write_index(faiss.read_index(str(place)), str(place))
     return place
 
@@ -296,7 +297,7 @@ def test_what_is_said_of_an_export_without_a_mark_works_for_extend(trip):
     place = _stripped(trip)
     old = place.read_bytes()
     _grown(trip)
-    wanted = rf"NO_MARK.*; export again \(unhub export FILE --to {trip.url}\) and then remove the old one by hand: "
+    wanted = rf"NO_MARK.*; export it again to {trip.url} and then remove the old one by hand: "
     with pytest.warns(UnhubWarning, match=wanted.replace("NO_MARK", NO_MARK) + place.name + "$"):
         done = unhub.refresh(trip.file, trip.url)
     assert (done.new, done.stale, place.read_bytes() == old) == (("9000",), True, True)
@@ -315,25 +316,25 @@ def test_an_export_beside_one_without_a_mark(trip):
     for found in (0, 60):  # the second goes on with what the first has written
         with pytest.warns(UnhubWarning, match=f"{NO_MARK}.* another one is written beside it.*: {place.name}$"):
             again = unhub.export(trip.file, trip.url)
-        assert (again.found, again.record.state, place.read_bytes() == old) == (found, "serving", True)
-        assert again.record.place != place.name
+        assert (again.already_written, again.record.state, place.read_bytes() == old) == (found, "serving", True)
+        assert again.record.destination != place.name
         both = unhub.load(trip.file).exports
         replace(unhub.load(trip.file), exports=both[:1]).save(trip.file)
     replace(unhub.load(trip.file), exports=both).save(trip.file)
     with unhub.connect(trip.url, trip.file) as retriever:
         assert len(retriever.search(trip.problem.queries, 5)) == 20
     place.unlink()
-    assert unhub.rollback(trip.file, to=trip.url).removed(again.record) == again.record.place
+    assert unhub.rollback(trip.file, to=trip.url).removed(again.record) == again.record.destination
 
 
 @FAISS
 @pytest.mark.parametrize("grown", [True, False])
 def test_extend_says_that_what_was_exported_is_gone(trip, grown):
-    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.place)
+    place = Path(parse(trip.url).file).with_name(unhub.export(trip.file, trip.url).record.destination)
     place.unlink()
     if grown:
         _grown(trip)
-    with pytest.warns(UnhubWarning, match=f"the file {place.name}, which was exported, is not there any more; export"):
+    with pytest.warns(UnhubWarning, match=f"the exported file {place.name} is not there any more; export"):
         assert unhub.refresh(trip.file, trip.url).stale
     assert not Journal(trip.file).path.exists()
     assert unhub.export(trip.file, trip.url).record.state == "serving"
@@ -343,7 +344,7 @@ def test_extend_says_that_what_was_exported_is_gone(trip, grown):
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "pgvector"], indirect=True)
 def test_tables_and_indexes_beside_a_column_are_left_alone(trip):
     """The names in which an export keeps its waiting biases and its index, taken by somebody else."""
-    place = unhub.export(trip.file, trip.url).record.place
+    place = unhub.export(trip.file, trip.url).record.destination
     with trip.engine.connect() as live:
         live.execute(f'CREATE TABLE "{place}_waiting" (n int)')
     with pytest.raises(InputError, match=f"public.{place}_waiting that unhub did not make; rename it"):
@@ -354,50 +355,50 @@ def test_tables_and_indexes_beside_a_column_are_left_alone(trip):
         live.execute(f'CREATE INDEX ON "{trip.name}" USING hnsw (embedding vector_cosine_ops)')
         live.execute(f'CREATE INDEX "{place}_index" ON "{trip.name}" ("group")')
     with closing(open_store(trip.url)) as store:
-        column = store.corrected(place, layout("expression", "cosine", 24, trip.problem.bias))
+        column = store.corrected_index(place, make_encoding("expression", "cosine", 24, trip.problem.bias))
         with pytest.raises(InputError, match=f"{place}_index that unhub did not make; rename it"):
             column.finish()
-    assert unhub.rollback(trip.file, to=trip.url).plain()[0]["removed"] == place
+    assert unhub.rollback(trip.file, to=trip.url).to_dict()[0]["removed"] == place
     with trip.engine.connect() as live:
         assert live.execute("SELECT 1 FROM pg_class WHERE relname = %s", [f"{place}_index"]).fetchone() == (1,)
 
 
-@pytest.mark.parametrize("form", ["payload", "vector"])
+@pytest.mark.parametrize("strategy", ["payload", "vector"])
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store.startswith("qdrant")], indirect=True)
-def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, form):
-    url = trip.url.replace("?", "?into=vector&") if form == "vector" else trip.url
+def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, strategy):
+    url = trip.url.replace("?", "?into=vector&") if strategy == "vector" else trip.url
     with closing(open_store(url)) as store:
-        name, made = store.derived(TAG), layout("payload", "cosine", 24, trip.problem.bias)
-        if form == "vector":
+        name, made = store.derived(TAG), make_encoding("payload", "cosine", 24, trip.problem.bias)
+        if strategy == "vector":
             store.engine.add_vector(name, 32)
         else:
-            store.engine.set_field(store.corrected(name, made).field, [int(trip.problem.ids[0])], np.ones(1))
+            store.engine.set_field(store.corrected_index(name, made).field, [int(trip.problem.ids[0])], np.ones(1))
     trip.url = url
     _forge(trip, name, "payload")
     _refused(unhub.rollback, trip, NO_MARK)
     with pytest.warns(UnhubWarning, match=f"{name} {NO_MARK}"):
         beside = unhub.export(trip.file, url).record
-    assert (beside.layout.form, beside.place != name) == ("payload", True)
+    assert (beside.encoding.strategy, beside.destination != name) == ("payload", True)
     replace(unhub.load(trip.file), exports=(beside,)).save(trip.file)
     unhub.rollback(trip.file, to=url)
     with closing(open_store(url)) as store:
-        assert store.corrected(name, made).exists()
-        assert not store.corrected(name, made).made_by_unhub()
+        assert store.corrected_index(name, made).exists()
+        assert not store.corrected_index(name, made).made_by_unhub()
     replace(unhub.load(trip.file), exports=()).save(trip.file)
-    done = unhub.export(trip.file, url, form="payload")
-    assert unhub.rollback(trip.file, to=url).plain()[0]["removed"] == done.record.place
+    done = unhub.export(trip.file, url, strategy="payload")
+    assert unhub.rollback(trip.file, to=url).to_dict()[0]["removed"] == done.record.destination
     with closing(open_store(url)) as store:
-        assert not store.corrected(done.record.place, made).exists()
+        assert not store.corrected_index(done.record.destination, made).exists()
         assert store.engine.marks() == {}
 
 
-@pytest.mark.parametrize("form", ["augment", "payload"])
+@pytest.mark.parametrize("strategy", ["augment", "payload"])
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
-def test_a_store_that_keeps_no_mark_is_refused_before_anything_is_written(trip, form, monkeypatch):
+def test_a_store_that_keeps_no_mark_is_refused_before_anything_is_written(trip, strategy, monkeypatch):
     """As a Qdrant server before 1.16 does, which knows no metadata of a collection."""
     monkeypatch.setattr(ClientEngine, "marks", lambda self: {})
     with pytest.raises(StoreError, match=r"1\.16 or newer"):
-        unhub.export(trip.file, trip.url, form=form)
+        unhub.export(trip.file, trip.url, strategy=strategy)
     with closing(open_store(trip.url)) as store:
         assert [each.name for each in store.engine.client.get_collections().collections] == [trip.name]
-        assert next(store.scan()).rest[0][0].keys() == {"group"}
+        assert next(store.scan()).payload[0][0].keys() == {"group"}

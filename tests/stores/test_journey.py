@@ -9,8 +9,8 @@ import pytest
 import unhub
 from stores.journeys import Journey, every_store, without
 from stores.problem import Problem, best, identical, overlap
+from unhub.deploy.journal import Journal
 from unhub.foundation.errors import InputError
-from unhub.serving.journal import Journal
 from unhub.stores import open_store
 
 K = 10
@@ -62,18 +62,18 @@ def test_export_serves_corrected_results_and_rollback_leaves_no_trace(journey, v
     plan = unhub.plan_export(trip.file, trip.url)
     with closing(open_store(trip.url)) as store:
         before = store.describe()
-        if plan.form in ("augment", "constant_norm"):
-            assert not store.sibling(plan.place).exists()
+        if plan.strategy in ("augment", "constant_norm"):
+            assert not store.sibling(plan.destination).exists()
     assert (plan.items, plan.origin.dim) == (500, 24)
 
     done = unhub.export(trip.file, trip.url)
-    assert (done.written, done.found, done.record.state) == (500, 0, "serving")
-    assert done.tested.passed
-    assert done.tested.identical + done.tested.tied == 40 or not variant.exact
+    assert (done.written, done.already_written, done.record.state) == (500, 0, "serving")
+    assert done.self_test.passed
+    assert done.self_test.identical + done.self_test.tied == 40 or not variant.exact
     assert not Journal(trip.file).path.exists()
     exact = trip.exact()
     with unhub.connect(trip.url, trip.file) as retriever:
-        assert retriever.form == plan.form
+        assert retriever.strategy == plan.strategy
         found = retriever.search(trip.problem.queries, K)
         _lists_hold(trip, found, exact, tolerance)
         assert found.missing == 0
@@ -83,25 +83,25 @@ def test_export_serves_corrected_results_and_rollback_leaves_no_trace(journey, v
         raw = retriever.search(trip.problem.queries, K, corrected=False)
         assert (raw.ids != found.ids).any()
         alone = retriever.search(trip.problem.queries[0], K)
-        assert alone.ids.tolist() == found.ids[:1].tolist()
+        assert alone.ids.tolist() == found.ids[0].tolist()
         inside = retriever.search(trip.problem.queries, 5, filter=trip.engine.filter(1))
         groups = np.vectorize(lambda each: trip.problem.groups[trip.problem.row[str(each)]])(inside.ids)
         assert (groups == 1).all()
         assert asyncio.run(retriever.search_async(trip.problem.queries, K)).ids.tolist() == found.ids.tolist()
 
     again = unhub.export(trip.file, trip.url)
-    assert (again.written, again.found) == (0, 500)
+    assert (again.written, again.already_written) == (0, 500)
     first = unhub.rollback(trip.file, to=trip.url)
     assert len(first.exports) == 1
     assert unhub.rollback(trip.file, to=trip.url).exports == ()
     with closing(open_store(trip.url)) as store:
         assert store.describe() == before
-        if plan.form in ("augment", "constant_norm"):
-            assert not store.sibling(plan.place).exists()
+        if plan.strategy in ("augment", "constant_norm"):
+            assert not store.sibling(plan.destination).exists()
         if done.record.alias is not None:
             assert store.alias(done.record.alias) is None
     with unhub.connect(trip.url, trip.file) as retriever:
-        assert retriever.form == "rerank"
+        assert retriever.strategy == "rerank"
         _lists_hold(trip, retriever.search(trip.problem.queries, K), exact, tolerance)
 
 
@@ -138,13 +138,13 @@ def test_a_gallery_that_lives_is_followed(journey, variant, rng):
     vectors = np.concatenate((problem.vectors[[problem.row[each] for each in ids[:-3]]], fresh))
     wanted = problem.queries.astype(np.float64) @ vectors.T + np.array([bias[each] for each in ids])
     with unhub.connect(trip.url, trip.file) as retriever:
-        assert retriever.form == done.plan.form
+        assert retriever.strategy == done.plan.strategy
         found = retriever.search(problem.queries, K)
         assert found.missing == 0
         identical(found.ids, ids, wanted, K, 20 * variant.tolerance)
-    assert unhub.refresh(trip.file, trip.url).plain() == {"new": 0, "changed": 0, "gone": 0}
+    assert unhub.refresh(trip.file, trip.url).to_dict() == {"new": 0, "changed": 0, "gone": 0}
     again = unhub.export(trip.file, trip.url)
-    assert (again.written, again.tested.passed) == (0, True)
+    assert (again.written, again.self_test.passed) == (0, True)
 
 
 @pytest.mark.parametrize("variant", EXACT)
@@ -160,7 +160,7 @@ def test_what_the_correction_does_not_know_counts_with_no_bias(journey, variant)
         if export:
             unhub.export(trip.file, trip.url, allow_missing=True)
         with unhub.connect(trip.url, trip.file) as retriever:
-            assert (retriever.form == "rerank") is not export
+            assert (retriever.strategy == "rerank") is not export
             found = retriever.search(trip.problem.queries, K)
         identical(found.ids, trip.problem.ids, exact, K, 20 * variant.tolerance)
         assert found.missing == sum(str(each) in unknown for each in found.ids.ravel())

@@ -11,11 +11,11 @@ import uuid
 import numpy as np
 import pytest
 
+import unhub
 from unhub.foundation.errors import InputError, StoreError, UnhubWarning
 from unhub.stores import Block, open_store
 from unhub.stores.lancedb import index as lancedb_index
 from unhub.stores.lancedb import rows as lancedb_rows
-from unhub.stores.lancedb import writer as lancedb_writer
 
 lancedb = pytest.importorskip("lancedb")
 arrow = pytest.importorskip("pyarrow")
@@ -59,7 +59,7 @@ def copied(store, *, dim=DIM, metric="ip", name="copy"):
     new = store.sibling(name)
     new.create(store, dim, metric)
     for block in store.scan(block=150):
-        new.put(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, dim - block.vectors.shape[1]))), block.rest))
+        new.upsert(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, dim - block.vectors.shape[1]))), block.payload))
     new.finish()
     return new
 
@@ -165,7 +165,7 @@ def test_ids_of_every_type_are_read_written_replaced_and_deleted(opened, key):
     assert found.ids[:, 0].tolist() == expected[:3]
     new = copied(store)
     assert everything(new)[0] == [str(each) for each in expected]
-    new.put(Block([str(expected[0])], -vectors()[:1]))
+    new.upsert(Block([str(expected[0])], -vectors()[:1]))
     new.delete([str(each) for each in expected[1:3]])
     ids, numbers = everything(new)
     assert sorted(ids) == sorted(str(each) for each in [expected[0], *expected[3:]])
@@ -175,7 +175,7 @@ def test_ids_of_every_type_are_read_written_replaced_and_deleted(opened, key):
 def test_an_id_that_cannot_be_one_is_refused(opened):
     store = opened(rows(arrow.array(range(COUNT))))
     with pytest.raises(InputError, match="an id does not fit the column id of int64"):
-        store.put(Block(["first"], vectors()[:1]))
+        store.upsert(Block(["first"], vectors()[:1]))
 
 
 def test_columns_of_every_type_are_copied_and_picked(opened, database):
@@ -197,12 +197,12 @@ def test_columns_of_every_type_are_copied_and_picked(opened, database):
     new.create(store, DIM, "cosine")
     for block in store.scan(block=100):
         backwards = list(range(len(block)))[::-1]
-        new.put(block.pick(backwards))
+        new.upsert(block.pick(backwards))
     new.finish()
     before, after = (database.open_table(name).to_arrow().sort_by("id") for name in ("items", "copy"))
     assert after.drop_columns("vector").to_pylist() == before.drop_columns("vector").to_pylist()
     assert [str(each.type) for each in after.schema] == [str(each.type) for each in before.schema]
-    some = next(store.scan(block=50)).rest
+    some = next(store.scan(block=50)).payload
     assert len(some) == len(some[:]) == 50
     assert some[-1][1] == 49
     with pytest.raises(IndexError):
@@ -212,8 +212,11 @@ def test_columns_of_every_type_are_copied_and_picked(opened, database):
 def test_blobs_are_left_out_with_a_warning(opened):
     field = arrow.field("image", arrow.large_binary(), metadata={"lance-encoding:blob": "true"})
     store = opened(rows().append_column(field, arrow.array([b"x"] * COUNT, type=arrow.large_binary())))
+    assert store.describe().notes == (f"{store.url}: blobs are not copied (image)",)
+    correction = unhub.fit("sn", targets=store.url, query_bank=vectors(20, seed=3))
     with pytest.warns(UnhubWarning, match=r"blobs are not copied \(image\)"):
-        new = copied(store)
+        assert unhub.export(correction, store.url).notes == store.describe().notes
+    new = copied(store)
     assert new.describe().count == COUNT
     assert lancedb.connect(store.url[len("lancedb://") : -len("/items")]).open_table("copy").schema.names == [
         "id",
@@ -330,11 +333,11 @@ def test_a_table_too_small_for_its_quantiser_is_searched_exactly_until_it_has_gr
     new.create(store, DIM, "ip")
     new.finish()
     (whole,) = store.scan()
-    new.put(whole.pick(range(200)))
+    new.upsert(whole.pick(range(200)))
     new.finish()
     assert (new.describe().index, new.describe().exact) == ("flat", True)
     assert new.search(vectors()[:1], 1).ids[0, 0] == "item 0"
-    new.put(whole.pick(range(200, COUNT)))
+    new.upsert(whole.pick(range(200, COUNT)))
     new.finish()
     assert (new.describe().index, new.describe().exact) == ("ivf_pq", False)
 
@@ -342,7 +345,7 @@ def test_a_table_too_small_for_its_quantiser_is_searched_exactly_until_it_has_gr
 def test_rows_written_after_the_index_was_built_are_taken_into_it(opened, database):
     store = opened(index=kinds.IvfFlat(num_partitions=2))
     new = copied(store)
-    new.put(Block(["late"], vectors(1, seed=9)))
+    new.upsert(Block(["late"], vectors(1, seed=9)))
     new.finish()
     seen = database.open_table("copy").index_stats("vector_idx")
     assert (seen.num_indexed_rows, seen.num_unindexed_rows) == (COUNT + 1, 0)
@@ -393,7 +396,7 @@ def test_many_puts_make_few_versions_and_none_is_lost(opened, database):
     new = store.sibling("copy")
     new.create(store, DIM, "ip")
     for block in store.scan(block=10):
-        new.put(block)
+        new.upsert(block)
     assert database.open_table("copy").count_rows() == 0
     new.close()
     table = database.open_table("copy")
@@ -402,8 +405,8 @@ def test_many_puts_make_few_versions_and_none_is_lost(opened, database):
 
 def test_an_item_put_twice_is_there_once_as_it_was_put_last(opened):
     new = copied(opened())
-    new.put(Block(["item 1", "new", "new"], vectors(3, seed=5)))
-    new.put(Block(["new", "item 2"], vectors(2, seed=6)))
+    new.upsert(Block(["item 1", "new", "new"], vectors(3, seed=5)))
+    new.upsert(Block(["new", "item 2"], vectors(2, seed=6)))
     ids, numbers = everything(new)
     assert sorted(ids) == sorted([f"item {each}" for each in range(COUNT)] + ["new"])
     seen = dict(zip(ids, numbers.tolist(), strict=True))
@@ -412,19 +415,19 @@ def test_an_item_put_twice_is_there_once_as_it_was_put_last(opened):
         *vectors(2, seed=6).tolist(),
     ]
     with pytest.raises(InputError, match=r"vectors of shape \(1, 3\) came where \(1, 16\) fit"):
-        new.put(Block(["short"], np.ones((1, 3), dtype=np.float32)))
+        new.upsert(Block(["short"], np.ones((1, 3), dtype=np.float32)))
 
 
 KILLED = """
 import os, signal, sys
 from unhub.stores import open_store
-from unhub.stores.lancedb import writer as lancedb_writer
+from unhub.stores.lancedb import rows as lancedb_writer
 lancedb_writer._COMMIT = 200 * 64
 store = open_store(sys.argv[1])
 new = store.sibling("copy")
 new.create(store, 16, "ip")
 for number, block in enumerate(store.scan(block=100)):
-    new.put(block)
+    new.upsert(block)
     if number == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -440,7 +443,7 @@ def test_a_killed_copy_goes_on_where_it_was_and_gets_its_index(opened, tmp_path)
     there = {each for some in new.ids() for each in some}
     assert there == {f"item {each}" for each in range(200)}
     for block in store.scan(block=100):
-        new.put(block.pick([row for row, each in enumerate(block.ids) if each not in there]))
+        new.upsert(block.pick([row for row, each in enumerate(block.ids) if each not in there]))
     new.close()
     again = open_store(f"lancedb://{tmp_path}/copy")
     again.finish()
@@ -463,7 +466,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_gets_one_sentence_and_keeps_what_was_written(small_disk, monkeypatch):
-    monkeypatch.setattr(lancedb_writer, "_COMMIT", 1)
+    monkeypatch.setattr(lancedb_rows, "_COMMIT", 1)
     lancedb.connect(str(small_disk)).create_table("items", rows(["first"], vectors(1, 128)))
     store = open_store(f"lancedb://{small_disk}/items")
     new = store.sibling("copy")
@@ -473,7 +476,7 @@ def test_a_full_disk_gets_one_sentence_and_keeps_what_was_written(small_disk, mo
 
     def write():
         for block in blocks:
-            new.put(block)
+            new.upsert(block)
             written.extend(block.ids)
 
     with pytest.raises(StoreError, match="the disk is full there: free some space") as caught:

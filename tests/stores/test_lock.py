@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from unhub.deploy.journal import Journal
 from unhub.foundation import file_lock
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.serving.journal import Journal
 
 PROCESSES, SECONDS = 6, 1.0
 

@@ -169,14 +169,14 @@ def test_a_server_that_ends_in_the_middle_gets_one_sentence(tmp_path):
         client.create_collection("photos", dimension=4, metric_type="IP")
         store = open_store(f"milvus://127.0.0.1:{port}/photos?timeout=1")
         block = Block(["1", "2"], np.eye(4, dtype=np.float32)[:2])
-        store.put(block)
+        store.upsert(block)
         assert store.describe().count == 2
         scan = store.scan(block=1)
         assert next(scan).ids == ["1"]
     finally:
         server.kill()
         server.wait()
-    for act in (lambda: store.put(block), lambda: next(scan), store.finish):
+    for act in (lambda: store.upsert(block), lambda: next(scan), store.finish):
         with pytest.raises(StoreError, match="see that the store runs") as caught:
             act()
         assert "\n" not in str(caught.value)
@@ -221,7 +221,7 @@ def test_a_database_is_chosen_by_name(engine, name):
     there.create_collection(name, dimension=8, metric_type="IP")
     assert store.exists()
     assert not open_store(engine.url(name)).exists()
-    store.put(Block(["1"], some_vectors(1)))
+    store.upsert(Block(["1"], some_vectors(1)))
     new = copied(store)
     assert new.describe().count == 1
     assert sorted(there.list_collections()) == sorted([name, new.name])
@@ -256,6 +256,6 @@ def test_a_file_is_tested_by_the_index_that_will_serve(tmp_path):
     url, file = f"milvus://{tmp_path}/photos.db/photos?ef=12", tmp_path / "photos.unhub"
     unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
     first, again = unhub.export(file, url), unhub.export(file, url)
-    assert first.tested.raw_recall < 0.99
-    assert (again.written, again.tested.effort) == (0, first.tested.effort)
-    assert again.tested.recall == pytest.approx(first.tested.recall, abs=0.005)
+    assert first.self_test.raw_recall < 0.99
+    assert (again.written, again.self_test.effort) == (0, first.self_test.effort)
+    assert again.self_test.recall == pytest.approx(first.self_test.recall, abs=0.005)

@@ -17,7 +17,7 @@ def test_ids_that_are_texts_may_have_anything_in_them(engine, name, opened):
     engine.make(name, dim=8, metric="ip", index="FLAT", key="VARCHAR")
     vectors = some_vectors(len(ODD))
     store = opened(engine.url(name))
-    store.put(Block(ODD, vectors, [{"note": each} for each in ODD]))
+    store.upsert(Block(ODD, vectors, [{"note": each} for each in ODD]))
     store.finish()
     assert [each for block in store.scan(block=2) for each in block.ids] == sorted(ODD)
     assert [each for some in store.ids(block=4) for each in some] == sorted(ODD)
@@ -35,12 +35,12 @@ def test_ids_that_are_numbers_may_be_any(engine, name, opened):
     own = [-(2**63) + 1, -7, 0, 5, 2**63 - 2]  # the last one that Milvus 2.3 gives back at all
     store = opened(engine.url(name))
     vectors = some_vectors(len(own))
-    store.put(Block([str(each) for each in own], vectors))
+    store.upsert(Block([str(each) for each in own], vectors))
     store.finish()
     assert [each for block in store.scan(block=2) for each in block.ids] == [str(each) for each in own]
     assert store.search(vectors, 1).ids[:, 0].tolist() == own
     with pytest.raises(InputError, match="no whole number"):
-        store.put(Block(["seven"], vectors[:1]))
+        store.upsert(Block(["seven"], vectors[:1]))
 
 
 @BOTH
@@ -48,9 +48,9 @@ def test_an_item_is_replaced_whole(engine, name, opened):
     engine.make(name, dim=8, metric="ip", index="FLAT")
     vectors = some_vectors(2)
     store = opened(engine.url(name))
-    store.put(Block(["1", "2"], vectors, [{"colour": "red"}, {"colour": "blue"}]))
+    store.upsert(Block(["1", "2"], vectors, [{"colour": "red"}, {"colour": "blue"}]))
     store.finish()
-    store.put(Block(["1"], -vectors[:1], [{"shape": "round"}]))
+    store.upsert(Block(["1"], -vectors[:1], [{"shape": "round"}]))
     store.finish()
     assert store.describe().count == 2
     rows = rows_of(engine, name)
@@ -76,13 +76,13 @@ def test_a_scan_gives_what_stays_once_whoever_writes_meanwhile(engine, name, ope
     engine.make(name, dim=8, metric="ip", index="FLAT")
     store, writer = opened(engine.url(name)), open_store(engine.url(name))
     numbers = [str(each) for each in range(0, 400, 2)]
-    store.put(Block(numbers, some_vectors(200)))
+    store.upsert(Block(numbers, some_vectors(200)))
     seen = []
     for at, block in enumerate(store.scan(block=50)):
         seen += block.ids
         between = sorted({str(int(each) | 1) for each in block.ids})
-        writer.put(Block(between, some_vectors(len(between))))
-        writer.put(block)
+        writer.upsert(Block(between, some_vectors(len(between))))
+        writer.upsert(block)
         if at == 1:
             writer.delete(["0", "398"])
     assert len(seen) == len(set(seen))
@@ -111,7 +111,7 @@ def test_more_rows_than_milvus_gives_at_once_are_read(engine, name, opened):
     count = 16_384 + 600
     vectors = some_vectors(count, 4)
     store = opened(engine.url(name))
-    store.put(Block([str(at) for at in range(count)], vectors))
+    store.upsert(Block([str(at) for at in range(count)], vectors))
     store.finish()
     read = list(store.scan(block=100_000))
     assert sum(map(len, read)) == count
@@ -130,12 +130,14 @@ def test_items_that_are_too_large_together_are_read_and_written_in_parts(engine,
     store = opened(engine.url(name))
     whole = Block([], np.empty((0, 8), np.float32), [])
     for block in store.scan():
-        whole = Block(whole.ids + block.ids, np.concatenate([whole.vectors, block.vectors]), [*whole.rest, *block.rest])
+        whole = Block(
+            whole.ids + block.ids, np.concatenate([whole.vectors, block.vectors]), [*whole.payload, *block.payload]
+        )
     assert sorted(map(int, whole.ids)) == list(range(count))
-    assert [row["text"][:4].split()[0] for row in whole.rest] == whole.ids
+    assert [row["text"][:4].split()[0] for row in whole.payload] == whole.ids
     new = opened(store.sibling(f"{name}_new"))
     new.create(store, 8, "ip")
-    new.put(whole)
+    new.upsert(whole)
     new.finish()
     assert new.describe().count == count
 

@@ -10,7 +10,7 @@ import pytest
 from stores.engines.pgvector import Guarded
 from stores.problem import Problem, identical
 from unhub.foundation.errors import InputError, StoreError, UnhubError
-from unhub.stores import Block, layout, open_store
+from unhub.stores import Block, make_encoding, open_store
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.xdist_group("pgvector")
@@ -115,7 +115,7 @@ def test_keys_of_every_type_come_back_as_they_are(postgres, table, kind):
     found = store.search(np.array([[0, 1.0]]), 2)
     expected = [ids[5], ids[4]] if kind == "smallint" else [str(ids[5]), str(ids[4])]
     assert found.ids[0].tolist() == expected
-    made = store.corrected("extra", layout("column", "ip", 2, np.zeros(6)))
+    made = store.corrected_index("extra", make_encoding("column", "ip", 2, np.zeros(6)))
     made.create()
     for block in store.scan(block=4):
         made.write(block, np.array([10.0 if each == str(ids[0]) else 0.0 for each in block.ids]))
@@ -136,7 +136,9 @@ def test_odd_names_are_quoted_everywhere(postgres, table):
     store = open_store(postgres.url(name))
     seen = store.describe()
     assert (seen.metric, seen.index, seen.count) == ("cosine", "hnsw", 2)
-    made = store.corrected(store.derived("0123abcd"), layout("expression", "cosine", 2, np.array([0.0, 2.0])))
+    made = store.corrected_index(
+        store.derived("0123abcd"), make_encoding("expression", "cosine", 2, np.array([0.0, 2.0]))
+    )
     made.create()
     for block in store.scan():
         made.write(block, np.array([0.0, 2.0]))
@@ -245,7 +247,7 @@ def test_an_index_in_half_precision_is_used_and_vectors_read_whole(postgres, tab
     np.testing.assert_array_equal(next(store.scan()).vectors, larger.vectors)
     store.search(larger.queries, 5)
     assert list(postgres.scans(store).values()) == [len(larger.queries)]
-    made = store.corrected(store.derived("half"), layout("expression", "cosine", 64, larger.bias))
+    made = store.corrected_index(store.derived("half"), make_encoding("expression", "cosine", 64, larger.bias))
     made.create()
     for block in store.scan():
         made.write(block, larger.bias[[int(each) for each in block.ids]])
@@ -309,13 +311,13 @@ def test_an_id_that_is_no_key_is_found_out(postgres, table):
     with pytest.raises(StoreError, match="'8' twice"):
         list(store.scan(block=2))
     with pytest.raises(InputError, match="is no key"):
-        store.corrected("extra", layout("column", "ip", 2, np.zeros(3))).create()
+        store.corrected_index("extra", make_encoding("column", "ip", 2, np.zeros(3))).create()
 
 
 def test_no_new_tables_are_made(postgres, table):
     store = open_store(postgres.url(table("id int PRIMARY KEY, a vector(2)")))
-    for act in (lambda: store.create(store, 2, "ip"), lambda: store.put(Block(["1"], np.zeros((1, 2))))):
-        with pytest.raises(InputError, match="form expression or column"):
+    for act in (lambda: store.create(store, 2, "ip"), lambda: store.upsert(Block(["1"], np.zeros((1, 2))))):
+        with pytest.raises(InputError, match="strategy expression or column"):
             act()
 
 
@@ -350,7 +352,7 @@ def test_passwords_open_the_door_and_never_show(monkeypatch):
 def test_a_server_that_stops_in_the_middle_gets_one_sentence_and_the_work_goes_on_later():
     server = Guarded(password="s3cret")
     store = open_store(server.url("s3cret"))
-    made = store.corrected(store.derived("0123abcd"), layout("column", "ip", 2, np.zeros(1)))
+    made = store.corrected_index(store.derived("0123abcd"), make_encoding("column", "ip", 2, np.zeros(1)))
     try:
         made.create()
         block = next(store.scan())

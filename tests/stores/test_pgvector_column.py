@@ -7,7 +7,7 @@ import pytest
 
 from stores.problem import Problem, best, identical
 from unhub.foundation.errors import InputError, StoreError
-from unhub.stores import Block, layout, open_store
+from unhub.stores import Block, make_encoding, open_store
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.xdist_group("pgvector")
@@ -43,9 +43,11 @@ def items(postgres, problem):
         each.close()
 
 
-def written(store, problem, form, metric, bias=None, name=None):
+def written(store, problem, strategy, metric, bias=None, name=None):
     bias = problem.bias if bias is None else bias
-    made = store.corrected(name or store.derived("0123abcd"), layout(form, metric, problem.vectors.shape[1], bias))
+    made = store.corrected_index(
+        name or store.derived("0123abcd"), make_encoding(strategy, metric, problem.vectors.shape[1], bias)
+    )
     made.create()
     for block in store.scan(block=700):
         made.write(block, bias[[problem.row[each] for each in block.ids]])
@@ -114,16 +116,16 @@ def test_the_index_has_the_parameters_of_the_first(postgres, items, problem):
     assert "vector(72)" in definition
 
 
-@pytest.mark.parametrize("form", ["expression", "column"])
-def test_the_table_is_as_it_was_when_the_correction_is_dropped(postgres, items, problem, form):
+@pytest.mark.parametrize("strategy", ["expression", "column"])
+def test_the_table_is_as_it_was_when_the_correction_is_dropped(postgres, items, problem, strategy):
     store = items()
     before = shape(postgres, store)
     raw = store.search(problem.queries, 10)
-    made = written(store, problem, form, "ip")
+    made = written(store, problem, strategy, "ip")
     assert next(each for each in shape(postgres, store)[0] if each[1] == made.name)[3].startswith("unhub: bias")
     made.drop()
     assert shape(postgres, store) == before
-    made = written(store, problem, form, "ip")
+    made = written(store, problem, strategy, "ip")
     made.finish()
     assert shape(postgres, store) != before
     again = store.search(problem.queries, 10)
@@ -149,7 +151,7 @@ def test_somebody_elses_column_is_left_alone(postgres, items, problem):
     store = items("none")
     with postgres.connect() as live:
         live.execute(f"ALTER TABLE {store.name} ADD COLUMN price real")
-    made = store.corrected("price", layout("column", "ip", 64, problem.bias))
+    made = store.corrected_index("price", make_encoding("column", "ip", 64, problem.bias))
     assert (made.exists(), made.made_by_unhub()) == (True, False)
     for act in (made.create, made.drop):
         with pytest.raises(InputError, match="a column price that unhub did not make"):
@@ -159,11 +161,11 @@ def test_somebody_elses_column_is_left_alone(postgres, items, problem):
 
 def test_what_was_written_is_known_before_it_is_finished(postgres, items, problem):
     store = items()
-    made = store.corrected(store.derived("0123abcd"), layout("expression", "ip", 64, problem.bias))
+    made = store.corrected_index(store.derived("0123abcd"), make_encoding("expression", "ip", 64, problem.bias))
     made.create()
     first = next(store.scan(block=300))
     made.write(first, np.zeros(300))
-    again = open_store(store.url).corrected(made.name, made.layout)
+    again = open_store(store.url).corrected_index(made.name, made.encoding)
     assert [each for some in again.ids() for each in some] == first.ids
     again.finish()
     assert [each for some in made.ids() for each in some] == first.ids
@@ -194,10 +196,10 @@ def test_of_two_biases_the_later_counts_and_one_that_is_taken_away_counts_as_non
         assert scores[each] == pytest.approx(problem.inner()[0, problem.row[each]], abs=1e-5)
 
 
-@pytest.mark.parametrize("form", ["expression", "column"])
-def test_a_row_that_comes_later_is_found_with_bias_zero(postgres, items, problem, form):
+@pytest.mark.parametrize("strategy", ["expression", "column"])
+def test_a_row_that_comes_later_is_found_with_bias_zero(postgres, items, problem, strategy):
     store = items()
-    made = written(store, problem, form, "ip")
+    made = written(store, problem, strategy, "ip")
     made.finish()
     with postgres.connect() as live:
         values = [99999, 1, str(problem.queries[0].tolist())]
@@ -208,22 +210,22 @@ def test_a_row_that_comes_later_is_found_with_bias_zero(postgres, items, problem
     assert found.scores[0, 0] == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("form", ["expression", "column"])
+@pytest.mark.parametrize("strategy", ["expression", "column"])
 @pytest.mark.parametrize("index", ["hnsw", "none"])
-def test_by_cosine_the_lengths_of_vectors_and_queries_do_not_count(postgres, items, problem, form, index):
+def test_by_cosine_the_lengths_of_vectors_and_queries_do_not_count(postgres, items, problem, strategy, index):
     store = items(index, "cosine")
     with postgres.connect() as live:
         live.execute(
             f"UPDATE {store.name} SET embedding = embedding * array_fill((1 + id % 3)::int, ARRAY[64])::vector"
         )
     assert store.describe().unit is False
-    made = written(store, problem, form, "cosine")
+    made = written(store, problem, strategy, "cosine")
     made.finish()
     corrected = problem.inner() + problem.bias
     found = made.search(7 * problem.queries, 10)
     rows = np.vectorize(lambda each: problem.row[str(each)])(found.ids)
     np.testing.assert_allclose(found.scores, np.take_along_axis(corrected, rows, 1), atol=1e-5)
-    if form == "column" or index == "none":
+    if strategy == "column" or index == "none":
         identical(found.ids, problem.ids, corrected, 10, 1e-5)
 
 
@@ -288,9 +290,11 @@ def test_a_vector_that_fills_the_index_leaves_no_room(postgres):
         live.execute(f"CREATE INDEX ON {name} USING hnsw (a vector_ip_ops)")
         live.execute(f"CREATE INDEX ON {name} USING hnsw (b vector_ip_ops)")
     store = open_store(postgres.url(name, column="a"))
-    with pytest.raises(InputError, match="use the form column"):
-        store.corrected("extra", layout("expression", "ip", 2000, np.zeros(1))).create()
-    fits = open_store(postgres.url(name, column="b")).corrected("extra", layout("expression", "ip", 1999, np.zeros(1)))
+    with pytest.raises(InputError, match="use the strategy column"):
+        store.corrected_index("extra", make_encoding("expression", "ip", 2000, np.zeros(1))).create()
+    fits = open_store(postgres.url(name, column="b")).corrected_index(
+        "extra", make_encoding("expression", "ip", 1999, np.zeros(1))
+    )
     fits.create()
     fits.finish()
     fits.drop()
@@ -299,7 +303,7 @@ def test_a_vector_that_fills_the_index_leaves_no_room(postgres):
 
 def test_a_table_that_others_keep_busy_is_not_waited_for_without_end(postgres, items, problem):
     store = items("none", timeout=1)
-    made = store.corrected(store.derived("0123abcd"), layout("column", "ip", 64, problem.bias))
+    made = store.corrected_index(store.derived("0123abcd"), make_encoding("column", "ip", 64, problem.bias))
     blocks = store.scan(block=10)
     next(blocks)
     with pytest.raises(StoreError, match="kept the table busy for 1 seconds"):

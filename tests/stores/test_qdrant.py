@@ -1,4 +1,4 @@
-"""What is special to Qdrant: addresses, ids, payload and named vectors, forms in place, one client per folder."""
+"""What is special to Qdrant: addresses, ids, payload and named vectors, strategies in place, one client per folder."""
 
 import gc
 import json
@@ -130,12 +130,12 @@ def test_numbers_and_uuids_are_both_ids(home, fill):
     new = store.sibling(store.derived("1"))
     new.create(store, 4, "ip")
     for block in store.scan(block=2):
-        new.put(block)
+        new.upsert(block)
     assert new.search(vectors, 1).ids[:, 0].tolist() == ids
     new.delete([FIRST, str(2**64 - 1), str(uuid.uuid4()), "99", "photo.jpg"])
     assert [each for some in new.ids() for each in some] == ["0", "30", SECOND]
     with pytest.raises(InputError, match=r"'photo\.jpg' cannot be an id in Qdrant"):
-        new.put(Block(["7", "photo.jpg"], vectors[:2]))
+        new.upsert(Block(["7", "photo.jpg"], vectors[:2]))
     assert new.describe().count == 3
 
 
@@ -143,11 +143,11 @@ def test_numbers_and_uuids_are_both_ids(home, fill):
 def test_an_id_that_is_put_twice_is_there_once_as_it_was_last(home, fill):
     vectors = unit(5, 4)
     store = open_store(fill(home, vectors))
-    store.put(Block(["7", "7"], vectors[:2], [({"n": 1}, {}), ({"n": 2}, {})]))
+    store.upsert(Block(["7", "7"], vectors[:2], [({"n": 1}, {}), ({"n": 2}, {})]))
     (block,) = store.scan()
     assert block.ids == ["0", "1", "2", "3", "4", "7"]
     np.testing.assert_allclose(block.vectors[5], vectors[1], atol=1e-6)
-    assert block.rest[5][0] == {"n": 2}
+    assert block.payload[5][0] == {"n": 2}
 
 
 @BOTH
@@ -157,11 +157,11 @@ def test_payload_of_every_type_is_copied(home, fill):
     new = store.sibling(store.derived("1"))
     new.create(store, 4, "cosine")
     for block in store.scan():
-        new.put(block)
+        new.upsert(block)
     new.finish()
     (copied,) = new.scan()
-    assert copied.rest[0][0] == PAYLOAD
-    assert not copied.rest[1][0]
+    assert copied.payload[0][0] == PAYLOAD
+    assert not copied.payload[1][0]
 
 
 def test_other_vectors_are_copied_and_points_without_the_vector_are_left_out(home):
@@ -205,7 +205,7 @@ def test_other_vectors_are_copied_and_points_without_the_vector_are_left_out(hom
     new = store.sibling(store.derived("1"))
     new.create(store, 8, "ip")
     for block in store.scan():
-        new.put(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, 6))), block.rest))
+        new.upsert(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, 6))), block.payload))
     new.close()
     store.close()
     client = QdrantClient(path=str(home / "store"))
@@ -233,7 +233,7 @@ def test_a_new_shard_has_the_settings_and_the_indexes_of_the_old(home):
     new = store.sibling(store.derived("1"))
     new.create(store, 24, "l2")
     for block in store.scan():
-        new.put(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, 8))), block.rest))
+        new.upsert(Block(block.ids, np.pad(block.vectors, ((0, 0), (0, 8))), block.payload))
     new.finish()
     old = json.loads((home / "photos" / "edge_config.json").read_text())
     made = json.loads((home / "photos_unhub_1" / "edge_config.json").read_text())
@@ -269,7 +269,7 @@ def test_what_stays_while_others_come_and_go_is_scanned_exactly_once(home, fill)
     scan = store.scan(block=10)
     seen = list(next(scan).ids)
     store.delete(["105", "125"])
-    store.put(Block(["5", "135", "500"], unit(3, 4)))
+    store.upsert(Block(["5", "135", "500"], unit(3, 4)))
     seen += [each for block in scan for each in block.ids]
     stayed = {str(each) for each in range(100, 140)} - {"105", "125"}
     assert len(set(seen)) == len(seen)
@@ -318,14 +318,14 @@ def test_a_filter_may_be_said_in_the_words_of_rest(home, fill):
 def test_an_alias_of_local_mode_lasts(home):
     url = local(home, unit(5, 4))
     store = open_store(url)
-    store.point("best", "photos")
+    store.set_alias("best", "photos")
     assert open_store(url.replace("/photos", "/best")).describe().count == 5
     store.close()
     gc.collect()
     again = open_store(url)
     assert again.alias("best") == "photos"
     with pytest.raises(StoreError, match="cannot be given an alias"):
-        again.point("best", "not_there")
+        again.set_alias("best", "not_there")
     assert again.alias("best") == "photos"
 
 
@@ -333,6 +333,6 @@ def test_a_shard_has_no_aliases(home):
     store = open_store(shard(home, unit(5, 4)))
     assert not store.abilities.aliases
     assert store.alias("best") is None
-    store.point("best", None)
+    store.set_alias("best", None)
     with pytest.raises(InputError, match="has no aliases"):
-        store.point("best", "photos")
+        store.set_alias("best", "photos")

@@ -12,7 +12,7 @@ import pytest
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store, parse
-from unhub.stores.qdrant.opening import _server
+from unhub.stores.qdrant.client import _server
 
 pytest.importorskip("qdrant_client")
 from qdrant_client import models
@@ -134,7 +134,7 @@ def test_a_server_that_stops_in_the_middle_of_a_put_gets_one_sentence(listener):
 
     store = open_store(f"qdrant://127.0.0.1:{listener(hang_up)}/photos?https=false&timeout=5")
     with pytest.raises(StoreError) as caught:
-        store.put(Block([str(each) for each in range(1200)], np.ones((1200, 4), dtype=np.float32)))
+        store.upsert(Block([str(each) for each in range(1200)], np.ones((1200, 4), dtype=np.float32)))
     assert asked.count("PUT") == 1 + 4  # one batch that went well, one that the client tried again three times
     assert "photos?https=false&timeout=5 cannot be written" in str(caught.value)
     assert str(caught.value).endswith("see that the store runs and can be reached, then run the same again.")

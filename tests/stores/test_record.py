@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 
 import unhub
+from unhub.deploy.journal import Journal
 from unhub.foundation.errors import InputError
-from unhub.serving.journal import Journal
-from unhub.stores import Export, Layout, layout
+from unhub.stores import Export, VectorEncoding, make_encoding
 
 BIAS = np.linspace(-1, 1, 12, dtype=np.float32)
 NOTE = Export(
-    "faiss:///photos.faiss", "photos.unhub-1f3c9a2b.faiss", layout("augment", "ip", 4, BIAS), "1f3c9a2b", "0" * 16
+    "faiss:///photos.faiss",
+    "photos.unhub-1f3c9a2b.faiss",
+    make_encoding("augment", "ip", 4, BIAS),
+    "1f3c9a2b",
+    "0" * 16,
 )
 
 WRONG_LAYOUTS = {
@@ -51,33 +55,37 @@ def _cases(table):
 
 
 def test_what_was_written_is_read():
-    for form in ("augment", "constant_norm", "expression", "column", "payload", "rerank"):
+    for strategy in ("augment", "constant_norm", "expression", "column", "payload", "rerank"):
         for coded in (True, False):
-            made = layout(form, "cosine", 4, BIAS, coded=coded, unit=True, scale=2.0)
-            assert Layout.from_plain(made.plain()) == made
-    note = replace(NOTE, alias="live", alias_before="photos", items=3, tested={"recall": 0.5, "score_error": math.inf})
-    assert Export.from_plain(note.plain()) == note
-    old = {name: value for name, value in NOTE.plain().items() if name in ("origin", "place", "layout", "tag", "bias")}
-    assert Export.from_plain(old) == NOTE
+            made = make_encoding(strategy, "cosine", 4, BIAS, coded=coded, unit=True, scale=2.0)
+            assert VectorEncoding.from_dict(made.to_dict()) == made
+    note = replace(
+        NOTE, alias="live", alias_before="photos", items=3, self_test={"recall": 0.5, "score_error": math.inf}
+    )
+    assert Export.from_dict(note.to_dict()) == note
+    old = {
+        name: value for name, value in NOTE.to_dict().items() if name in ("origin", "place", "layout", "tag", "bias")
+    }
+    assert Export.from_dict(old) == NOTE
 
 
 @pytest.mark.parametrize(("name", "value"), _cases(WRONG_LAYOUTS))
 def test_a_layout_that_is_out_of_range_is_refused(name, value):
     with pytest.raises(ValueError, match=r"^its "):
-        Layout.from_plain({**NOTE.layout.plain(), name: value})
+        VectorEncoding.from_dict({**NOTE.encoding.to_dict(), name: value})
 
 
 @pytest.mark.parametrize(("name", "value"), _cases(WRONG_NOTES))
 def test_a_note_that_is_out_of_range_is_refused(name, value):
     with pytest.raises((ValueError, KeyError)):
-        Export.from_plain({**NOTE.plain(), name: value})
+        Export.from_dict({**NOTE.to_dict(), name: value})
 
 
 def test_a_file_with_such_a_note_is_damaged_or_not_ours(tmp_path):
     file = tmp_path / "photos.unhub"
     vectors = np.eye(12, dtype=np.float32)
     fitted = unhub.fit("sn", targets=vectors, query_bank=vectors[:5], tau=0.1)
-    for wrong in (replace(NOTE, tag="../x"), replace(NOTE, layout=replace(NOTE.layout, width=2**40))):
+    for wrong in (replace(NOTE, tag="../x"), replace(NOTE, encoding=replace(NOTE.encoding, width=2**40))):
         replace(fitted, exports=(wrong,)).save(file)
         with pytest.raises(
             InputError, match=rf"{file} is damaged or was not written by unhub \(its (tag|width) is not"

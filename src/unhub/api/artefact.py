@@ -16,19 +16,19 @@ import numpy as np
 from unhub.api.artefact_file import open_artefact
 from unhub.api.artefact_parts import check_header, check_values, read_ids
 from unhub.api.correction import Correction, attach
-from unhub.api.sources import Reader
 from unhub.api.unchanged import refuse_others
-from unhub.core.blocks import memory_bytes
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import MOST_STRENGTH
+from unhub.dataset import Reader
+from unhub.executors import memory_bytes
+from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.foundation.version import VERSION
 from unhub.io import Rows, replace_file, write_safetensors
-from unhub.methods import additive, method
+from unhub.methods import UnknownMethodError, additive, stored_method
 from unhub.stores import is_address
 from unhub.stores.address import without_secrets
-from unhub.stores.record import Export
+from unhub.stores.export_record import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"
@@ -53,14 +53,17 @@ def save(correction: Correction, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
     """The correction of a file that ``save`` wrote; every part is checked against its checksum, its type and its range.
 
+    path: the file.
     targets: the gallery it was fitted on, also the address of a store. Without it the file's own note of where the
-    gallery was is followed once it is needed, if that is a file on this machine and still holds the same vectors. A
-    store that only the file names is never connected to: the file may be somebody else's. memory bounds the blocks of
-    scores, as in ``fit``.
+        gallery was is followed once it is needed, if that is a file on this machine and still holds the same vectors.
+        A store that only the file names is never connected to: the file may be somebody else's.
+    memory: bounds the blocks of scores, as in ``fit``.
+
+    Returns a Correction.
     """
     memory_bytes(memory)
     if is_address(path):
-        raise InputError("this is the address of a store; give the correction file, and the store as --to or --store.")
+        raise InputError("this is the address of a store; give the correction file, and the store by itself.")
     file = Path(path).expanduser()
     try:
         with open_artefact(file) as opened:
@@ -70,6 +73,11 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
                 tensors = opened.read()
                 check_values(metadata, tensors, {name: _checksum(tensor) for name, tensor in tensors.items()})
                 correction = _correction(metadata, tensors, memory)
+            except UnknownMethodError as error:
+                raise InputError(
+                    f"{file} was fitted with the method {metadata['method']!r}, which is not here; install the package "
+                    f"that offers it, or pass its class to unhub.register_method before loading, or fit again."
+                ) from error
             except _WRONG as error:
                 raise InputError(
                     f"{file} is damaged or was not written by unhub ({_reason(error)}); fit again."
@@ -85,13 +93,13 @@ def _tensors(correction: Correction) -> dict[str, AnyArray]:
     ids = None if correction.ids is None else json.dumps(correction.ids).encode()
     parts = {
         "bias": correction.bias,
-        "potentials": correction.potentials,
-        "query_weight": correction.query_weight,
-        "digests": correction.digests,
-        "sketches": correction.sketches,
+        "potentials": correction._potentials,
+        "query_weight": correction._query_weight,
+        "digests": correction._digests,
+        "sketches": correction._sketches,
         "ids": None if ids is None else np.frombuffer(ids, dtype=np.uint8),
-        "query_bank": _stored(correction.query_bank, correction.bank_fingerprints),
-        "target_bank": _stored(correction.target_bank, correction.bank_fingerprints),
+        "query_bank": _stored(correction.query_bank, correction._bank_fingerprints),
+        "target_bank": _stored(correction.target_bank, correction._bank_fingerprints),
     }
     return {name: np.ascontiguousarray(part) for name, part in parts.items() if part is not None}
 
@@ -106,7 +114,7 @@ def _stored(rows: Rows | None, known: Mapping[str, str]) -> AnyArray | None:
 
 
 def _metadata(correction: Correction) -> dict[str, Any]:
-    reader = correction.reader
+    reader = correction._reader
     return {
         "schema_version": SCHEMA_VERSION,
         "unhub_version": VERSION,
@@ -117,8 +125,8 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "marginal_error": correction.marginal_error,
         "error_bound": correction.error_bound,
         "plan": correction.plan,
-        "offset": correction.offset,
-        "prior_mean": correction.prior_mean,
+        "offset": correction._offset,
+        "prior_mean": correction._prior_mean,
         "bank_size": correction.bank_size,
         "target_bank_size": correction.target_bank_size,
         "metric": reader.metric,
@@ -127,7 +135,7 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "fingerprint": correction.fingerprint,
         "targets_source": correction.source if correction.targets is None else correction.targets.source,
         "warnings": list(correction.warnings),
-        "exports": [each.plain() for each in correction.exports],
+        "exports": [each.to_dict() for each in correction.exports],
     }
 
 
@@ -164,8 +172,8 @@ def _reason(error: Exception) -> str:
 
 def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], memory: str | int | None) -> Correction:
     source = metadata["targets_source"]
-    exports = [Export.from_plain(each) for each in metadata.get("exports") or ()]
-    estimator = additive(method(metadata["method"], metadata["settings"]))
+    exports = [Export.from_dict(each) for each in metadata.get("exports") or ()]
+    estimator = additive(stored_method(metadata["method"], metadata["settings"]))
     return Correction(
         method=estimator,
         bias=tensors["bias"],
@@ -174,20 +182,20 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
         marginal_error=metadata["marginal_error"],
         error_bound=metadata.get("error_bound"),
         plan=metadata.get("plan"),
-        offset=metadata["offset"],
-        reader=Reader(metadata["metric"], metadata["normalize"], memory, fitted=True),
-        potentials=tensors.get("potentials"),
+        _offset=metadata["offset"],
+        _reader=Reader(metadata["metric"], metadata["normalize"], memory, fitted=True),
+        _potentials=tensors.get("potentials"),
         bank_size=metadata["bank_size"],
         target_bank_size=metadata["target_bank_size"],
-        query_weight=tensors.get("query_weight"),
-        prior_mean=metadata["prior_mean"],
+        _query_weight=tensors.get("query_weight"),
+        _prior_mean=metadata["prior_mean"],
         ids=read_ids(tensors.get("ids"), metadata["gallery"]),
-        digests=tensors.get("digests"),
-        sketches=tensors.get("sketches"),
+        _digests=tensors.get("digests"),
+        _sketches=tensors.get("sketches"),
         query_bank=_rows(tensors.get("query_bank"), "query_bank"),
         target_bank=_rows(tensors.get("target_bank"), "target_bank"),
         source=without_secrets(source) if is_address(source) else source,
-        warnings=tuple(metadata["warnings"]),
+        notes=tuple(metadata["warnings"]),
         exports=tuple(replace(each, origin=without_secrets(each.origin)) for each in exports),
     )
 

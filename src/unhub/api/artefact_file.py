@@ -18,7 +18,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import open_regular
 from unhub.foundation.types import AnyArray
 from unhub.io.limits import largest
-from unhub.io.safetensors_writing import KINDS
+from unhub.io.safetensors_file import KINDS
 
 LONGEST_HEADER = 8 << 20
 """bytes of a file's header: notes and the places of its parts, some kilobytes where nobody has made it up"""

@@ -12,12 +12,11 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from unhub.api.sources import Metric
 from unhub.core.bias import Status
 from unhub.core.fingerprint import SKETCHES, fingerprint
 from unhub.foundation import field_checks as checked
-from unhub.foundation.types import AnyArray
-from unhub.methods import additive, method, settings
+from unhub.foundation.types import AnyArray, Similarity
+from unhub.methods import additive, settings, stored_method
 
 MOST_ITEMS = 1 << 40
 """targets, bank queries or rounds that a file may speak of"""
@@ -62,7 +61,7 @@ _FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "prior_mean": partial(checked.number, least=1 / _LARGEST, most=_LARGEST),
     "bank_size": partial(_COUNT, least=1),
     "target_bank_size": partial(_COUNT, least=0),
-    "metric": partial(checked.one_of, known=get_args(Metric)),
+    "metric": partial(checked.one_of, known=get_args(Similarity)),
     "normalize": checked.switch,
     "gallery": partial(_COUNT, least=1),
     "fingerprint": _LINE,
@@ -91,11 +90,13 @@ def check_header(metadata: Mapping[str, Any], tensors: Mapping[str, Shaped]) -> 
     """Raises ValueError, with what is wrong, unless metadata and shapes describe one correction; no part is read."""
     for name, check in _FIELDS.items():
         check(metadata, name)
-    chosen = additive(method(metadata["method"], metadata["settings"]))
+    chosen = additive(stored_method(metadata["method"], metadata["settings"]))
     _agree("auto" not in settings(chosen).values(), "its temperature was never settled")
-    _agree((chosen.name in ("sn", "dbsn")) == ("potentials" in tensors), "its potentials do not fit its method")
-    _agree((metadata["target_bank_size"] > 0) == ("targets" in chosen.needs), "its target bank does not fit its method")
-    both = {"query_bank", "target_bank"} if "targets" in chosen.needs else {"query_bank"}
+    _agree(chosen.potentials == ("potentials" in tensors), "its potentials do not fit its method")
+    _agree(
+        (metadata["target_bank_size"] > 0) == ("targets" in chosen.requires), "its target bank does not fit its method"
+    )
+    both = {"query_bank", "target_bank"} if "targets" in chosen.requires else {"query_bank"}
     _agree({"query_bank", "target_bank"} & set(tensors) in (set(), both), "its banks do not fit its method")
     _check_shapes(metadata, tensors)
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.problem import Problem
-from unhub.api.progress import Progress
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.foundation.disk_refusals import DISK_REFUSALS
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.dataset import Task
+from unhub.foundation.atomic import DISK_ERRORS
+from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import open_regular
-from unhub.foundation.types import FloatArray
+from unhub.foundation.types import FloatArray, Progress
+from unhub.foundation.wording import argument, setting
 from unhub.io import replace_file, write_safetensors
 from unhub.methods import Method, settings
 
@@ -37,15 +36,17 @@ class Rounds:
     """Follows the rounds of one fit: tells how far it has come, and keeps the last one in ``path`` if there is one."""
 
     work: str
-    rows: int
-    rounds: int
+    rows: int = 0
+    rounds: int = 0
     progress: Progress | None = None
     path: Path | None = None
     resume: bool = False
     keep: bool = False
     identity: str = ""
     notes: tuple[str, ...] = ()
-    """what went wrong beside the fit"""
+    """what the result should say, too: that its checkpoint could not be written"""
+    remarks: tuple[str, ...] = ()
+    """where this run began; the result is the same, so it is shown and not saved"""
     _read: int = 0
     _finished: int = 0
     _state: Callable[[], dict[str, FloatArray]] | None = field(default=None, repr=False)
@@ -65,22 +66,22 @@ class Rounds:
             return None
         if not self.path.exists():
             if self.resume:
-                _note(f"there is no {self.path} to go on from, so the fit starts with its first round.")
+                self._remark(f"there is no {self.path} to go on from, so the fit starts with its first round.")
             return None
         known, state = _contents(self.path)
         done = int(state["rounds"][0])
         if not self.resume:
             if known == self.identity:
                 raise InputError(
-                    f"{self.path} holds {done:,} finished rounds of this very fit; go on from there with resume=True "
-                    f"(--resume), or remove the file to begin again."
+                    f"{self.path} holds {done:,} finished rounds of this very fit; go on from there with "
+                    f"{setting('resume', True)}, or remove the file to begin again."
                 )
-            _note(f"{self.path} holds {done:,} finished rounds of another fit, and will be replaced.")
+            self._remark(f"{self.path} holds {done:,} finished rounds of another fit, and will be replaced.")
             return None
         if known != self.identity:
             raise InputError(
                 f"{self.path} is of another fit (other vectors, another method or other settings); remove it, or fit "
-                f"without resume (--resume)."
+                f"without {argument('resume')}."
             )
         if done > self.rounds:
             raise InputError(
@@ -109,7 +110,7 @@ class Rounds:
             with replace_file(self.path) as file:
                 write_safetensors(file, whole, {"identity": self.identity, "checksum": _checksum(whole)})
         except (InputError, OSError) as error:
-            self._go_on(f"the checkpoint could not be written, and the fit goes on without it: {_told(error)}")
+            self._note(f"the checkpoint could not be written, and the fit goes on without it: {_sentence(error)}")
         else:
             self._state = None
 
@@ -135,22 +136,22 @@ class Rounds:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            self._go_on(f"the checkpoint {path} is of no use any more but could not be removed: {_told(error)}")
+            self._note(f"the checkpoint {path} is of no use any more but could not be removed: {_sentence(error)}")
 
-    def _go_on(self, sentence: str) -> None:
-        """Says once what went wrong beside the fit, and notes it for the result."""
-        if sentence not in self.notes:
-            self.notes += (sentence,)
-            _note(sentence)
+    def _remark(self, sentence: str) -> None:
+        self.remarks = (*self.remarks, sentence)
+
+    def _note(self, sentence: str) -> None:
+        self.notes = tuple(dict.fromkeys((*self.notes, sentence)))
 
 
-def identity(method: Method, problem: Problem, *how: Any) -> str:
+def identity(method: Method, task: Task, *how: Any) -> str:
     """A short name for a fit: the method, its settings, how vectors are read, and every number that goes into it."""
     chosen = {name: value for name, value in settings(method).items() if name not in FREE}
     whole = hashlib.sha256(json.dumps([method.name, chosen, how], sort_keys=True).encode())
-    for rows in (problem.targets, problem.query_bank, problem.target_bank, *problem.matrices):
+    for rows in (task.targets, task.query_bank, task.target_bank, *task.matrices):
         whole.update(b"-" if rows is None or 0 in rows.shape else fingerprint(row_digests(rows)).encode())
-    for marginal in (problem.banks.query_weight, problem.banks.target_prior):
+    for marginal in (task.banks.query_weight, task.banks.target_prior):
         whole.update(b"-" if marginal is None else marginal.tobytes())
     return whole.hexdigest()[:32]
 
@@ -159,17 +160,21 @@ def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: boo
     """Where an interrupted fit is kept; asking to resume, or to keep it, needs such a place."""
     if path is None:
         if resume:
-            raise InputError("resume needs checkpoint=..., the file in which the interrupted fit was kept.")
+            raise InputError(
+                "resume", f"needs {setting('checkpoint', '...')}", "name the file in which the interrupted fit was kept"
+            )
         if keep:
-            raise InputError("keep_checkpoint needs checkpoint=..., the name of the file that is to stay.")
+            raise InputError(
+                "keep_checkpoint", f"needs {setting('checkpoint', '...')}", "give the name of the file that is to stay"
+            )
         return None
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        raise InputError(f"checkpoint is {path!r}; give the name of a file.")
+        raise InputError("checkpoint", f"is {path!r}", "give the name of a file")
     place = Path(path).expanduser()
     if place.is_dir():
-        raise InputError(f"checkpoint: {place} is a folder; give the name of a file.")
+        raise InputError("checkpoint", f"is {place}, a folder", "give the name of a file")
     if not place.parent.is_dir():
-        raise InputError(f"checkpoint: there is no folder {place.parent}; make it first.")
+        raise InputError("checkpoint", f"is in {place.parent}, and there is no such folder", "make it first")
     if place.exists():
         open_regular(place, name="checkpoint").close()  # a pipe would be waited for
         _contents(place)
@@ -185,13 +190,14 @@ def _contents(path: Path) -> tuple[str, dict[str, FloatArray]]:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dictionary
     except OSError as error:
-        raise InputError(f"checkpoint: {path} cannot be read: {_told(error)}") from error
+        raise InputError(f"{argument('checkpoint')}: {path} cannot be read: {_sentence(error)}") from error
     except SafetensorError:
         metadata, state = {}, {}
     known = metadata.get("identity")
     if known is None or metadata.get("checksum") != _checksum(state):
         raise InputError(
-            f"checkpoint: {path} is not an interrupted fit, or is damaged; give another name, or remove it."
+            f"{argument('checkpoint')}: {path} is not an interrupted fit, or is damaged; give another name, or "
+            "remove it."
         )
     return known, state
 
@@ -203,13 +209,9 @@ def _checksum(state: dict[str, FloatArray]) -> str:
     return whole.hexdigest()
 
 
-def _told(error: InputError | OSError) -> str:
+def _sentence(error: InputError | OSError) -> str:
     """What a file system said, as a sentence."""
     if isinstance(error, InputError):
         return str(error)
-    reason = DISK_REFUSALS.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    reason = DISK_ERRORS.get(error.errno or 0) or (error.strerror or str(error)).lower()
     return f"{reason}."
-
-
-def _note(sentence: str) -> None:
-    warnings.warn(sentence, UnhubWarning, stacklevel=2)

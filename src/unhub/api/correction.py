@@ -10,27 +10,29 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unhub.api.galleries import in_order, open_noted, open_source, unnamed_store
+from unhub.api import notebook
 from unhub.api.hits import Hits, hits
-from unhub.api.problem import check_needs, extended_banks, from_scores, relative_prior
-from unhub.api.progress import Progress, watched
-from unhub.api.sources import Reader
+from unhub.api.progress import watched
 from unhub.api.unchanged import refuse_change
-from unhub.banks import Bank, Banks, search
 from unhub.core.arrays import host, is_tensor
 from unhub.core.augmentation import augment_queries, augment_targets
 from unhub.core.bias import Status
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
 from unhub.core.parameters import count
+from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
+from unhub.dataset.reader import Reader, relative_prior
+from unhub.dataset.task import check_needs, extended_banks, score_banks
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
-from unhub.foundation.types import BoolArray, FloatArray, IntArray, Sliceable
+from unhub.foundation.types import BoolArray, FloatArray, IntArray, Progress, Similarity, Sliceable
+from unhub.foundation.wording import argument, in_python, setting, spoken
 from unhub.io import Rows, TensorRows, read_ids
 from unhub.methods import AdditiveMethod, settings
+from unhub.scores import Banks, ScoreSource, search
 from unhub.stores import Export, is_address
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Correction:
     """One number per target, ranked by score + bias. Made by ``unhub.fit`` or ``unhub.load``.
 
@@ -44,29 +46,55 @@ class Correction:
     status: Status
     iterations: int
     marginal_error: float | None
-    offset: float
-    reader: Reader
     error_bound: float | None = None
     plan: str | None = None
-    potentials: FloatArray | None = None
     bank_size: int = 0
     target_bank_size: int = 0
-    query_weight: FloatArray | None = None
-    prior_mean: float = 1.0
     ids: tuple[str, ...] | None = None
-    digests: IntArray | None = None
-    bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
-    """of the banks as the fit read them, by name; a bank that is not that any more is neither saved nor used"""
-    sketches: FloatArray | None = None
-    """of a gallery in a store: what tells a vector that was rounded again from another one"""
     targets: Rows | None = None
     query_bank: Rows | None = None
     target_bank: Rows | None = None
     source: str | None = None
     """where the gallery was when the correction was saved, as its file says: a path is followed, an address never"""
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """what a person should know beside the bias, with marks for the names of arguments"""
     exports: tuple[Export, ...] = ()
     """where it was written to, the newest last"""
+    _reader: Reader = field(default_factory=Reader)
+    _offset: float = 0.0
+    _potentials: FloatArray | None = None
+    _query_weight: FloatArray | None = None
+    _prior_mean: float = 1.0
+    _digests: IntArray | None = None
+    _bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """of the banks as the fit read them, by name; a bank that is not that any more is neither saved nor used"""
+    _sketches: FloatArray | None = None
+    """of a gallery in a store: what tells a vector that was rounded again from another one"""
+
+    @property
+    def metric(self) -> Similarity:
+        """The similarity: "cosine" or "ip"."""
+        return self._reader.metric
+
+    @property
+    def normalize(self) -> bool:
+        """Whether vectors are scaled to unit length."""
+        return self._reader.normalize
+
+    @property
+    def memory(self) -> str | int | None:
+        """What bounds the blocks of scores."""
+        return self._reader.memory
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """(bank,) how much each bank query counted; None: all the same."""
+        return self._query_weight
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes in Python's words."""
+        return tuple(spoken(note, in_python) for note in self.notes)
 
     @property
     def hubness(self) -> FloatArray:
@@ -86,11 +114,31 @@ class Correction:
     @property
     def fingerprint(self) -> str | None:
         """A short name for the gallery it was fitted on; None when it was fitted on scores."""
-        return None if self.digests is None else fingerprint(self.digests)
+        return None if self._digests is None else fingerprint(self._digests)
 
     def __repr__(self) -> str:
         error = "" if self.marginal_error is None else f", marginal error {self.marginal_error:.2g}"
         return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
+
+    def _repr_html_(self) -> str:
+        """How it was fitted and how the bias is spread, for a notebook."""
+        error = "-" if self.marginal_error is None else f"{self.marginal_error:.2g}"
+        rows = [
+            ["method", repr(self.method)],
+            ["targets", f"{self.bias.size:,}"],
+            ["bank", f"{self.bank_size:,} queries"],
+            ["status", f"{self.status}, {self.iterations} rounds"],
+            ["marginal error", error],
+            ["bias", f"{self.bias.min():.4g} to {self.bias.max():.4g}"],
+        ]
+        picture = notebook.histogram(self.bias, "targets by their bias")
+        return notebook.html_table(notebook.plain_table("Correction", ["", ""], rows, self.warnings), picture)
+
+    def to_frame(self) -> Any:
+        """One row for each target as a pandas DataFrame: bias and hubness, by id or by row."""
+        names = self.ids or range(self.bias.size)
+        pairs = zip(names, self.bias.tolist(), self.hubness.tolist(), strict=True)
+        return notebook.frame({name: {"bias": bias, "hubness": hub} for name, bias, hub in pairs}, "target")
 
     def search(
         self,
@@ -102,22 +150,32 @@ class Correction:
         output: Literal["numpy", "torch"] = "numpy",
         progress: Progress | None = None,
     ) -> Hits:
-        """The k best targets of each query by score + bias, exact, in blocks; corrected=False ranks by score alone.
+        """The k best targets of each query by score + bias: exact, in blocks.
 
-        queries: (query, dim). targets: the gallery, when the correction does not know where it is. A gallery that is a
-        torch tensor is searched on its device. output="torch" gives tensors: the ids are then the rows of the gallery.
+        queries: (query, dim), or one query (dim,), whose hits are then 1-D.
+        k: how many hits for each query.
+        targets: the gallery, when the correction does not know where it is. A torch tensor is searched on its device.
+        corrected: False ranks by score alone.
+        output: "torch" gives tensors; the ids are then the rows of the gallery.
+        progress: called with the name of the work, rows read and rows to read.
+
+        Returns Hits: ids, scores, rows, each (query, k).
         """
         k = count("k", k)
         if output not in ("numpy", "torch"):
-            raise InputError(f"output is {output!r}; use 'numpy' or 'torch'.")
-        gallery = self._gallery(targets)
-        rows = self.reader.vectors(queries, "queries", like=gallery)
+            raise InputError("output", f"is {output!r}", "use 'numpy' or 'torch'")
+        gallery = self.gallery(targets)
+        queries, single = _as_rows(queries)
+        rows = self._reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
-        bank = watched(Banks(self.reader.products(rows, gallery)), "search", progress).queries
-        scores, columns = search(bank, bias, k)
+        bank = self._reader.products(rows, gallery)
+        source = watched(Banks(bank), "search", progress).queries
+        scores, columns = search(source, bias, k, self._reader.execution(bank))
         if output == "torch":
-            return Hits(columns, columns, scores) if is_tensor(columns) else _as_tensors(columns, scores)
-        return hits(host(columns), host(scores), self.ids)
+            found = Hits(columns, scores, columns) if is_tensor(columns) else _as_tensors(columns, scores)
+        else:
+            found = hits(host(columns), host(scores), self.ids)
+        return found.one if single else found
 
     def bias_tensor(self, device: Any = None) -> Any:
         """The bias as a torch tensor, on the gallery's device unless another is named."""
@@ -128,14 +186,18 @@ class Correction:
             return torch.as_tensor(self.bias, device=here if device is None else device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            raise InputError(f"device {device!r} cannot be used: {reason}.") from error
+            raise InputError(
+                "device", f"is {device!r}, which cannot be used: {reason}", "name one that is there"
+            ) from error
 
     def apply(self, scores: Any) -> FloatArray:
         """Scores + bias: (query, gallery), for scores that exist already."""
-        rows = self.reader.scores(scores, "scores")
+        rows = self._reader.scores(scores, "scores")
         if rows.shape[1] != self.bias.size:
             raise InputError(
-                f"scores has {rows.shape[1]:,} columns but this correction is of {self.bias.size:,} targets."
+                "scores",
+                f"has {rows.shape[1]:,} columns but this correction is of {self.bias.size:,} targets",
+                "give scores with its own gallery",
             )
         block = np.asarray(rows[0 : rows.shape[0]])
         fixed: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
@@ -152,46 +214,54 @@ class Correction:
     ) -> FloatArray:
         """The exact bias of unseen targets, no refit: (new,) float32, on the footing of ``bias``.
 
-        new_targets: (new, dim) embeddings; or scores: (bank, new), in the order of the bank that was fitted on, for
-        dualis with target_bank_scores (target bank, new). target_prior: (new,), in the unit of the prior that was
-        fitted with; without it a new target is an average one.
+        new_targets: (new, dim) embeddings.
+        scores: (bank, new) instead, in the order of the bank that was fitted on.
+        target_bank_scores: (target bank, new), for dualis beside scores.
+        target_prior: (new,), in the unit of the prior that was fitted with; without it a new target is an average one.
+        progress: called with the name of the work, rows read and rows to read.
+
+        Returns an array (new,).
         """
         if new_targets is not None and scores is not None:
-            raise InputError("new_targets and scores came together; give the new targets one way or the other.")
+            raise InputError(
+                "new_targets", f"and {argument('scores')} came together", "give the new targets one way or the other"
+            )
         banks = self._bank_before(new_targets) if scores is None else self._scores_before(scores, target_bank_scores)
-        prior, _ = relative_prior(target_prior, banks.queries.shape[1], self.prior_mean)
+        prior, _ = relative_prior(target_prior, banks.queries.shape[1], self._prior_mean)
         banks = watched(replace(banks, target_prior=prior), "extend", progress)
-        raw = self.method.columns(banks, self.potentials)
-        return (self.strength * (raw - self.offset)).astype(np.float32)
+        raw = self.method.bias_of(banks, self._potentials)
+        return (self.strength * (raw - self._offset)).astype(np.float32)
 
     def extended(self, new_targets: Any, *, ids: Any = None) -> Correction:
         """A correction of the gallery with the new targets at its end.
 
         What was there keeps its bias, so that the mean over the longer gallery is no longer exactly zero.
         """
-        new = self.reader.vectors(new_targets, "new_targets", ids=ids)
+        new = self._reader.vectors(new_targets, "new_targets", ids=ids)
         names = _joined_ids(self.ids, self.bias.size, new)
-        digests = None if self.digests is None else np.concatenate((self.digests, row_digests(new)))
+        digests = None if self._digests is None else np.concatenate((self._digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
         return replace(
-            self, bias=bias, ids=names, digests=digests, sketches=None, targets=None, source=None, exports=()
+            self, bias=bias, ids=names, _digests=digests, _sketches=None, targets=None, source=None, exports=()
         )
 
     def ends_with(self, targets: Sliceable, ids: Sequence[str]) -> bool:
         """Whether its last targets are these, each id and each vector: they were appended to it already."""
         count = targets.shape[0]
-        if self.ids is None or self.digests is None or self.ids[-count:] != tuple(ids):
+        if self.ids is None or self._digests is None or self.ids[-count:] != tuple(ids):
             return False
-        return np.array_equal(self.digests[-count:], row_digests(targets))
+        return np.array_equal(self._digests[-count:], row_digests(targets))
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
-        gallery = self._gallery(targets)
+        gallery = self.gallery(targets)
         return augment_targets(self._unit(gallery), self.bias)
 
     def augment_queries(self, queries: Any) -> FloatArray:
-        """[q; 1]: (query, dim + 1), to search an index of augmented targets."""
-        return augment_queries(self._unit(self.reader.vectors(queries, "queries", like=self.query_bank)))
+        """[q; 1]: (query, dim + 1), to search an index of augmented targets; one query (dim,) gives (dim + 1,)."""
+        queries, single = _as_rows(queries)
+        rows = augment_queries(self._unit(self._reader.vectors(queries, "queries", like=self.query_bank)))
+        return rows[0] if single else rows
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied.
@@ -211,25 +281,26 @@ class Correction:
     @cached_property
     def _noted_gallery(self) -> Rows:
         """The gallery at the place that was noted, if it is still there and still the same; looked up once."""
-        if self.digests is None:
+        if self._digests is None:
             raise InputError("this correction was fitted on scores, so it has no vectors to search; use apply(scores).")
         if self.source is None:
-            raise InputError("this correction does not hold its gallery; pass targets=... (--targets).")
+            raise InputError(f"this correction does not hold its gallery; pass {setting('targets', '...')}.")
         if is_address(self.source):
-            raise unnamed_store(self.source, "pass targets=... (--targets {})")
+            raise unnamed_store(self.source, f"pass {setting('targets', '{}')}")
         try:
-            rows = in_order(self.reader.kept(open_noted(self.source, name="targets")), self.ids)
+            rows = in_order(self._reader.kept(open_noted(self.source, name="targets")), self.ids)
             self.check_gallery(rows)
         except UnhubError as error:
             raise InputError(
-                f"the gallery is not where it was when this was fitted ({error}) Pass targets=... (--targets)."
+                f"the gallery is not where it was when this was fitted ({error}) Pass {setting('targets', '...')}."
             ) from error
         return rows
 
-    def _gallery(self, targets: Any) -> Rows:
+    def gallery(self, targets: Any = None) -> Rows:
+        """The vectors that it was fitted on: those given, checked, or those at the place that was noted."""
         if targets is None:
             return self._noted_gallery if self.targets is None else self.targets
-        rows = in_order(self.reader.vectors(targets, "targets"), self.ids)
+        rows = in_order(self._reader.vectors(targets, "targets"), self.ids)
         self.check_gallery(rows)
         return rows
 
@@ -237,10 +308,10 @@ class Correction:
         """Refuses a gallery that is not the one this correction was fitted on, with the counts."""
         if rows.shape[0] != self.bias.size:
             raise InputError(
-                f"this correction is of {self.bias.size:,} targets but targets has {rows.shape[0]:,}; use the gallery "
-                f"it was fitted on, or extend it to the new one."
+                f"this correction is of {self.bias.size:,} targets but {argument('targets')} has {rows.shape[0]:,}; "
+                f"use the gallery it was fitted on, or extend it to the new one."
             )
-        if self.digests is None:
+        if self._digests is None:
             return
         different = np.flatnonzero(self.changed(np.arange(self.bias.size), rows))
         if different.size:
@@ -252,59 +323,69 @@ class Correction:
 
     def changed(self, places: IntArray, vectors: Sliceable) -> BoolArray:
         """(item,): whether the vectors (item, dim) are others than those fitted at these places of the gallery."""
-        if self.digests is None:
+        if self._digests is None:
             return np.zeros(len(places), dtype=bool)
-        different: BoolArray = row_digests(vectors) != self.digests[places]
-        if self.sketches is not None and different.any():
+        different: BoolArray = row_digests(vectors) != self._digests[places]
+        if self._sketches is not None and different.any():
             at = np.flatnonzero(different)
             now = row_sketches(np.concatenate([np.asarray(vectors[row : row + 1]) for row in at.tolist()]))
-            different[at] = ~same_but_for_rounding(self.sketches[places[at]], now)
+            different[at] = ~same_but_for_rounding(self._sketches[places[at]], now)
         return different
 
     def _scores_before(self, scores: Any, target_bank_scores: Any) -> Banks:
-        second = target_bank_scores if "targets" in self.method.needs else None
-        banks = from_scores(self.reader, self.reader.scores(scores, "scores"), None, second).banks
-        if "targets" in self.method.needs:
+        second = target_bank_scores if "targets" in self.method.requires else None
+        by_target = None if second is None else self._reader.scores(second, "target_bank_scores")
+        banks = score_banks(self._reader, self._reader.scores(scores, "scores"), None, by_target)
+        if "targets" in self.method.requires:
             check_needs(self.method, banks)
         self._check_bank("scores", banks.queries, self.bank_size)
         self._check_bank("target_bank_scores", banks.targets, self.target_bank_size)
-        return replace(banks, query_weight=self.query_weight)
+        return replace(banks, query_weight=self._query_weight)
 
-    def _check_bank(self, name: str, bank: Bank | None, wanted: int) -> None:
+    def _check_bank(self, name: str, bank: ScoreSource | None, wanted: int) -> None:
         if bank is not None and bank.shape[0] != wanted:
             raise InputError(
-                f"{name} has {bank.shape[0]:,} rows but the bank has {wanted:,} items; give bank x new targets, "
-                f"with the bank in the order that was fitted on."
+                name,
+                f"has {bank.shape[0]:,} rows but the bank has {wanted:,} items",
+                "give bank x new targets, with the bank in the order that was fitted on",
             )
 
     def _bank_before(self, new_targets: Any) -> Banks:
         if self.query_bank is None:
             raise InputError(
-                "this correction was fitted on scores and holds no bank embeddings; pass scores=... (bank x new "
-                "targets) to extend it."
+                f"this correction was fitted on scores and holds no bank embeddings; pass {setting('scores', '...')} "
+                "(bank x new targets) to extend it."
             )
         if new_targets is None:
-            raise InputError("extend needs new_targets, the embeddings of the unseen targets.")
-        refuse_change(self.bank_fingerprints, self.query_bank, self.target_bank, when="since")
-        new = self.reader.vectors(new_targets, "new_targets", like=self.query_bank)
-        return extended_banks(self.reader, new, self.query_bank, self.target_bank, self.query_weight)
+            raise InputError("new_targets", "is missing", "give the embeddings of the unseen targets")
+        refuse_change(self._bank_fingerprints, self.query_bank, self.target_bank, when="since")
+        new = self._reader.vectors(new_targets, "new_targets", like=self.query_bank)
+        return extended_banks(self._reader, new, self.query_bank, self.target_bank, self._query_weight)
 
     def _unit(self, rows: Rows) -> FloatArray:
-        from unhub.banks.embedding import vectors
+        from unhub.scores.embedding import vectors
 
-        unit: FloatArray = vectors(rows, 0, rows.shape[0], normalize=self.reader.scaled)
+        unit: FloatArray = vectors(rows, 0, rows.shape[0], normalize=self._reader.scaled)
         return unit
+
+
+def _as_rows(queries: Any) -> tuple[Any, bool]:
+    """The queries as a matrix, and whether it was a single vector."""
+    single = len(getattr(queries, "shape", ())) == 1
+    if isinstance(queries, list | tuple) and queries and all(isinstance(each, int | float) for each in queries):
+        queries, single = np.asarray(queries, dtype=np.float32), True
+    return (queries[None, :] if single else queries), single
 
 
 def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
     torch = require("torch", extra="torch")
     rows = torch.as_tensor(columns)
-    return Hits(rows, rows, torch.as_tensor(scores))
+    return Hits(rows, torch.as_tensor(scores), rows)
 
 
 def attach(correction: Correction, targets: Any) -> Correction:
     """The correction with its gallery at hand, checked against the fingerprint."""
-    rows = in_order(correction.reader.kept(open_source(targets, name="targets")), correction.ids)
+    rows = in_order(correction._reader.kept(open_source(targets, name="targets")), correction.ids)
     correction.check_gallery(rows)
     return replace(correction, targets=rows, ids=correction.ids or rows.ids)
 

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.progress import Progress, watched
-from unhub.api.sources import Metric, Reader, column_ids, refuse_mixture
-from unhub.banks import Bank, Banks, blocks, spread
-from unhub.banks.masked import mask_self
+from unhub.api import notebook
+from unhub.api.facade import dataset_of, facade
+from unhub.api.progress import watched
 from unhub.core.topk import top_k
+from unhub.dataset import Dataset
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import IntArray, Progress, Similarity
 from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
+from unhub.scores import Banks, ScoreSource, blocks, spread
+from unhub.scores.views import mask_self
 
 SCHEMA_VERSION = 1
 DEPTH = 10
@@ -33,7 +35,7 @@ class Hub:
     count: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """Hubness of raw scores: the k-occurrence of every target, zeros included, and what it amounts to."""
 
@@ -48,6 +50,25 @@ class Diagnosis:
     high: float
     tau: float
     """the temperature that tau="auto" would use"""
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.queries:,} queries x {self.gallery:,} targets, skew@10 {self['skew@10']:.2f})"
+
+    def _repr_html_(self) -> str:
+        """The numbers and how often targets are among the first, for a notebook."""
+        numbers = self._by_depth()
+        rows = [[name, *(f"{value:.2f}" for value in values.values())] for name, values in numbers.items()]
+        header = ["", *(f"k = {k}" for k in self.counts)]
+        picture = notebook.histogram(self.counts[DEPTH], f"targets by how often they are among the first {DEPTH}")
+        return notebook.html_table(notebook.plain_table(self.sentence, header, rows), picture)
+
+    def to_frame(self) -> Any:
+        """The numbers as a pandas DataFrame: one row for each measure, one column for each k."""
+        return notebook.frame(self._by_depth(), "measure")
+
+    def _by_depth(self) -> dict[str, dict[int, float]]:
+        names = dict.fromkeys(full.partition("@")[0] for full in self.values)
+        return {name: {k: self.values[f"{name}@{k}"] for k in self.counts} for name in names}
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
@@ -74,7 +95,7 @@ class Diagnosis:
         kind = "even" if skew < MILD else "uneven" if skew < STRONG else "very uneven"
         taken = f"{heads:,} of {self.gallery:,} targets {'takes' if heads == 1 else 'take'} {self.share():.0%}"
         return (
-            f"Retrieval is {kind} (skew@10 {skew:.2f}): {taken} of the first places, {self['antihub@10']:.0f} % of the "
+            f"Retrieval is {kind} (skew@10 {skew:.2f}): {taken} of the first places, {self['antihub@10']:.0f}% of the "
             f"targets are never among the first 10."
         )
 
@@ -115,43 +136,52 @@ class Diagnosis:
         return str(row) if self.ids is None else self.ids[row]
 
 
+@facade
 def diagnose(
+    data: Dataset | None = None,
     *,
     scores: Any = None,
     queries: Any = None,
     targets: Any = None,
     target_ids: Any = None,
     ignore_self: bool = False,
-    metric: Metric = "cosine",
+    metric: Similarity = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
-    """Hubness before any correction, from scores (query, gallery) or from embeddings of both sides.
+    """Hubness before any correction.
+
+    data: a Dataset in place of the arrays below.
+    scores: (query, gallery) a matrix instead of embeddings.
+    queries: (query, dim) embeddings. targets: (gallery, dim) embeddings.
+    target_ids: ids of the gallery, where it has none of its own.
+    ignore_self: query i is target i, and is left out of its own results.
+    metric: "cosine" or "ip". normalize: scale vectors to unit length.
+    memory: such as "2GB": bounds the scores that are held at once.
+    progress: called with the name of the work, rows read and rows to read.
+
+    Returns a Diagnosis: ``diagnosis["skew@10"]``, ``diagnosis.hubs()``.
 
     >>> diagnose(scores=np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])).hubs(1, k=1)
     (Hub(row=0, id='0', count=3),)
     """
-    reader = Reader(metric, normalize, memory, tensors=False)
-    refuse_mixture({"queries": queries, "targets": targets}, {"scores": scores})
-    if scores is not None:
-        matrix = reader.scores(scores, "scores")
-        bank: Bank = reader.matrix(matrix)
-        ids = column_ids(target_ids, matrix.shape[1], "scores")
-    elif queries is not None and targets is not None:
-        gallery = reader.vectors(targets, "targets", ids=target_ids)
-        bank, ids = (
-            reader.products(reader.vectors(queries, "queries", like=gallery), gallery),
-            gallery.ids,
-        )
-    else:
-        raise InputError("diagnose needs scores, or queries and targets.")
-    if ignore_self and (bank.shape[1] < 2 or bank.shape[0] > bank.shape[1]):
+    arrays = {
+        "scores": scores, "queries": queries, "targets": targets, "target_ids": target_ids, "metric": metric,
+        "normalize": normalize, "memory": memory,
+    }  # fmt: skip
+    whole = dataset_of(data, arrays, {"metric": "cosine", "normalize": False})
+    with whole.words():
+        bank, ids = whole.test_scores(progress=progress), whole.target_ids()
+    masked = ignore_self or whole.ignore_self
+    if masked and (bank.shape[1] < 2 or bank.shape[0] > bank.shape[1]):
         raise InputError(
-            f"ignore_self needs query i to be target i of at least two, but {bank.shape[0]:,} queries meet "
-            f"{bank.shape[1]:,} targets."
+            "ignore_self",
+            f"needs query i to be target i of at least two, but {bank.shape[0]:,} queries meet {bank.shape[1]:,} "
+            "targets",
+            "leave it out",
         )
-    top = _top(watched(Banks(bank), "diagnose", progress).queries, ignore_self)
+    top = _top(watched(Banks(bank), "diagnose", progress).queries, masked)
     size = bank.shape[1]
     seen = spread(bank)
     counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}
@@ -159,7 +189,7 @@ def diagnose(
     return Diagnosis(values, counts, ids, bank.shape[0], size, seen.std, seen.low, seen.high, seen.tau)
 
 
-def _top(bank: Bank, ignore_self: bool) -> IntArray:
+def _top(bank: ScoreSource, ignore_self: bool) -> IntArray:
     k = min(DEPTH, bank.shape[1] - int(ignore_self))
     parts = [top_k(mask_self(rows, start) if ignore_self else rows, k)[1] for start, rows in blocks(bank)]
     return np.concatenate(parts)

@@ -1,31 +1,43 @@
-"""``evaluate``: methods x metrics on one trial; the scores of a bank are computed once, however many methods."""
+"""``evaluate``: methods x metrics on one dataset; the scores of a bank are computed once, however many methods."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
+from unhub.api.correction import Correction
 from unhub.api.evaluation import Evaluation
-from unhub.api.progress import Progress
+from unhub.api.facade import dataset_of, facade, warn
 from unhub.api.running import Options, run
-from unhub.api.sources import Metric, Reader
-from unhub.api.temperature import temperature_given
-from unhub.api.trial import Terms, open_side
+from unhub.core.bias import Bias
+from unhub.core.execution import Execution, Executor
 from unhub.core.parameters import count, seed_number
+from unhub.dataset import Dataset
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import Progress, Similarity
 from unhub.methods import METHODS, HyperParameters, Method
 from unhub.methods import methods as methods_by_name
 from unhub.metrics import DEFAULT_METRICS
 from unhub.metrics import metric as metric_by_name
-from unhub.metrics.ties import tie_policy
 
 Direction = Literal["forward", "reverse", "both"]
+DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
+UNSEEN = "The bank that this correction was fitted on is not here, so it is not known whether test queries were in it."
+DEFAULTS = {
+    "ignore_self": False, "allow_overlap": False, "allow_empty": False, "metric": "cosine", "normalize": False,
+}  # fmt: skip
 
 
+@facade
 def evaluate(
+    data: Dataset | None = None,
     *,
-    relevant: Any,
+    bank: str | None = None,
+    relevant: Any = None,
     scores: Any = None,
     queries: Any = None,
     targets: Any = None,
@@ -34,7 +46,8 @@ def evaluate(
     query_bank_scores: Any = None,
     cross_bank_scores: Any = None,
     target_bank_scores: Any = None,
-    methods: str | Iterable[str | Method] = ("none", "is", "sn"),
+    correction: Correction | str | os.PathLike[str] | None = None,
+    methods: str | Iterable[str | Method] = DEFAULT_METHODS,
     metrics: str | Sequence[str] = DEFAULT_METRICS,
     direction: Direction = "forward",
     ties: str = "average",
@@ -46,9 +59,10 @@ def evaluate(
     target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
-    metric: Metric = "cosine",
+    metric: Similarity = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
+    executor: Execution | Executor | None = None,
     resamples: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
@@ -56,56 +70,124 @@ def evaluate(
 ) -> Evaluation:
     """Every method on every metric, for test queries against a gallery.
 
-    Embeddings: queries, targets and, for results that a deployed system could have, query_bank and target_bank.
-    Matrices: scores (query, gallery), query_bank_scores (bank, gallery), cross_bank_scores (bank, target bank),
-    target_bank_scores (target bank, gallery). Without a query bank the test queries are the bank, and the rows carry
-    the word transductive. relevant: an int array (query -> target), a list of sets, pairs of ids, or a path.
+    Every array argument takes an array, a memory map, a torch tensor or a path. Without a query bank the test queries
+    are the bank, and the rows carry the word transductive.
 
-    methods=unhub.METHODS runs all that can run and lists the others in ``skipped``. allow_overlap: test queries may be
-    in the bank, which makes the rows transductive. allow_empty: queries without a relevant target are left out.
+    data: a Dataset in place of the arrays below.
+    bank: which bank of the dataset; may be left out where it has only one. "test queries" takes none of them.
+    relevant: which targets are right: an int array (query -> target), a list of sets, pairs of ids, or a path.
+    scores: (query, gallery) a matrix instead of embeddings.
+    queries: (query, dim) embeddings of the test queries.
+    targets: (gallery, dim) embeddings of the gallery.
+    query_bank: (bank, dim) past queries, for results that a deployed system could have.
+    target_bank: (target bank, dim) other targets, for dbsn and dualis.
+    query_bank_scores: (bank, gallery), beside scores.
+    cross_bank_scores: (bank, target bank), beside scores.
+    target_bank_scores: (target bank, gallery), beside scores.
+    correction: a Correction, or its file, to be judged as it is beside no correction; with queries, or scores.
+    methods: names or objects; ``unhub.METHODS`` runs all that can run and lists the others in ``skipped``.
+    metrics: names, such as "R@1", "MRR", "skew@10".
+    direction: "forward", "reverse" (targets ask) or "both".
+    ties: how equal scores rank: "average", "optimistic", "pessimistic" or "index".
+    group_targets: "max" counts the targets of one query as one.
+    ignore_self: query i is target i, and is left out of its own results.
+    allow_overlap: test queries may be in the bank, which makes the rows transductive.
+    allow_empty: queries without a relevant target are left out.
+    query_ids, target_ids: ids, where the arrays have none of their own.
+    query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
+    metric: "cosine" or "ip". normalize: scale vectors to unit length.
+    memory: such as "2GB": bounds the scores that are held at once.
+    resamples, seed: of the bootstrap intervals.
+    executor: as in ``fit``.
+    progress: called with the name of the work, how much is done, and how much there is.
+    given: hyper-parameters by name; each reaches every method that has it.
 
-    >>> import numpy as np
+    Returns an Evaluation: ``result["sn"]["R@1"]``, ``result.table()``.
+
     >>> S = np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.3, 0.5]], dtype=np.float32)
     >>> result = evaluate(scores=S, relevant=[0, 1, 2], methods=["none", "sn"], tau=0.1)
     >>> result["none"]["R@1"] < result["sn"]["R@1"]
     True
     """
+    arrays = {
+        "queries": queries, "targets": targets, "scores": scores, "relevant": relevant, "query_bank": query_bank,
+        "target_bank": target_bank, "query_bank_scores": query_bank_scores, "cross_bank_scores": cross_bank_scores,
+        "target_bank_scores": target_bank_scores, "query_ids": query_ids, "target_ids": target_ids,
+        "query_weight": query_weight, "target_prior": target_prior, "ignore_self": ignore_self,
+        "allow_overlap": allow_overlap, "allow_empty": allow_empty, "group_targets": group_targets, "metric": metric,
+        "normalize": normalize, "memory": memory,
+    }  # fmt: skip
     if direction not in ("forward", "reverse", "both"):
-        raise InputError(f"direction is {direction!r}; use 'forward', 'reverse' or 'both'.")
-    if group_targets not in (None, "max"):
-        raise InputError(f"group_targets is {group_targets!r}; use 'max' or leave it out.")
-    if group_targets is not None and ignore_self:
-        raise InputError("group_targets and ignore_self exclude each other: a group is not one of the queries.")
-    tie_policy(ties)
+        raise InputError("direction", f"is {direction!r}", "use 'forward', 'reverse' or 'both'")
     resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
+    judged = None if correction is None else _loaded(correction)
+    if judged is not None:
+        others = [] if methods is DEFAULT_METHODS else [each for each in wanted if _name(each) != judged.method.name]
+        wanted = ["none", judged.method, *(each for each in others if _name(each) != "none")]
     chosen = methods_by_name(wanted, given)
+    if judged is not None:
+        chosen = (chosen[0], judged.method, *chosen[2:])
+        if direction != "forward":
+            raise InputError("direction", f"is {direction!r}", "a correction was fitted for the forward direction")
+        whole, bank = _dataset_of_correction(judged, data, arrays)
+    else:
+        whole = dataset_of(data, arrays, DEFAULTS)
+        bank = whole.bank_name(bank)
     named = [metrics] if isinstance(metrics, str) else metrics
     options = Options(
         metrics=tuple(dict.fromkeys(metric_by_name(name).name for name in named)),
         ties=ties,
-        group_targets=group_targets,
-        ignore_self=ignore_self,
+        group_targets=whole.group_targets,
+        ignore_self=whole.ignore_self,
         resamples=resamples,
         seed=seed,
         lenient=tuple(wanted) == METHODS,
         progress=progress,
     )
-    side = open_side(
-        Reader(metric, normalize, memory, tensors=False),
-        vectors={"queries": queries, "targets": targets, "query_bank": query_bank, "target_bank": target_bank},
-        matrices={
-            "scores": scores,
-            "query_bank_scores": query_bank_scores,
-            "cross_bank_scores": cross_bank_scores,
-            "target_bank_scores": target_bank_scores,
-        },
-        relevant=relevant,
-        ids=(query_ids, target_ids),
-        terms=Terms(allow_overlap, ignore_self, allow_empty, query_weight, target_prior),
-    )
-    explicit = [temperature_given(each, given) for each in wanted]
-    back = run(side.trial(reverse=True), chosen, explicit, options, "reverse") if direction != "forward" else None
-    if direction == "reverse" and back is not None:
-        return back
-    return replace(run(side.trial(reverse=False), chosen, explicit, options, "forward"), reverse=back)
+    known = None if judged is None else {judged.method.name: _bias(judged)}
+
+    def one(way: str) -> Evaluation:
+        with whole.words(bank, way):
+            task = whole.task(way, bank, executor=executor, progress=progress)
+            if task.relevance is None:
+                raise InputError("relevant", "is missing", "say which targets are right for each query")
+            return run(task, chosen, options, known)
+
+    back = one("reverse") if direction != "forward" else None
+    result = one("forward") if direction != "reverse" or back is None else back
+    if judged is not None and bank is None:  # not the test queries but a bank that is not here
+        row = replace(result[judged.method.name], transductive=False, notes=(UNSEEN,))
+        result = replace(result, rows={**result.rows, judged.method.name: row})
+    result = replace(result, reverse=back) if direction == "both" else result
+    warn(result.notes)
+    return result
+
+
+def _name(method: str | Method) -> str:
+    return method if isinstance(method, str) else method.name
+
+
+def _loaded(correction: Correction | str | os.PathLike[str]) -> Correction:
+    from unhub.api.artefact import load
+
+    return correction if isinstance(correction, Correction) else load(correction)
+
+
+def _bias(correction: Correction) -> Bias:
+    """The saved bias without its strength, as a method estimates it."""
+    raw = correction.bias.astype(np.float64) / (correction.strength or 1.0)
+    return Bias(raw, 0.0, correction.status, correction.iterations, correction.marginal_error)
+
+
+def _dataset_of_correction(
+    correction: Correction, data: Dataset | None, arrays: dict[str, Any]
+) -> tuple[Dataset, str | None]:
+    """The test set of a saved correction, with the bank that it was fitted on where that is in the file."""
+    if data is not None:
+        arrays = {**arrays, **{part: data._sources[part] for part in ("queries", "targets", "scores", "relevant")}}
+    allowed = ("queries", "targets", "scores", "relevant", "target_bank")
+    if arrays["queries"] is None and arrays["scores"] is None:
+        raise InputError("queries", "is missing", "give test queries to judge the correction by, and relevant")
+    whole = Dataset.of(correction, **{name: arrays[name] for name in allowed})
+    return whole, whole.bank_name()

@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api import tables
+from unhub.api import notebook
+from unhub.api.tables import evaluation_csv, evaluation_table, rendered
 from unhub.core.bias import Status
+from unhub.foundation import tables
 from unhub.foundation.errors import InputError
+from unhub.foundation.optional import require
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
-from unhub.metrics import Interval, bootstrap_difference, holm, mcnemar, metric
+from unhub.foundation.wording import in_python, spoken
+from unhub.metrics import LEVEL, Interval, bootstrap_difference, holm, mcnemar, metric
 
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MethodResult:
     """One method's row: ``row["R@1"]`` is the metric, rates in percent."""
 
@@ -35,7 +39,17 @@ class MethodResult:
     marginal_error: float | None
     bias: FloatArray | None
     seconds: float
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """what a person should know beside the numbers, with marks for the names of arguments"""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes in Python's words."""
+        return tuple(spoken(note, in_python) for note in self.notes)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {value:.4g}" for name, value in list(self.values.items())[:6])
+        return f"MethodResult({self.label}: {values}{', …' if len(self.values) > 6 else ''})"
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
@@ -58,7 +72,7 @@ class Difference:
     adjusted: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What ``unhub.evaluate`` gives back: ``result["sn"]["R@1"]``, ``print(result.table())``."""
 
@@ -68,6 +82,37 @@ class Evaluation:
     clusters: AnyArray
     skipped: Mapping[str, str] = field(default_factory=dict)
     reverse: Evaluation | None = None
+
+    def __repr__(self) -> str:
+        size = f"{self.settings['queries']:,} queries x {self.settings['gallery']:,} targets"
+        both = "" if self.reverse is None else ", both directions"
+        first = self.metrics[0] if self.metrics else None
+        rows = [label if first is None else f"{label} {row.values[first]:.4g}" for label, row in self.rows.items()]
+        more = ", …" if len(rows) > 8 else ""
+        return f"Evaluation({size}{both}; {first}: {', '.join(rows[:8])}{more})"
+
+    def _repr_html_(self) -> str:
+        """The table with bars of the first metric, for a notebook."""
+        parts = []
+        for one in (self,) if self.reverse is None else (self, self.reverse):
+            first = one.metrics[0]
+            picture = notebook.bars({label: row.values[first] for label, row in one.rows.items()}, first)
+            parts.append(notebook.html_table(evaluation_table(one), picture))
+        return "".join(parts)
+
+    def to_frame(self) -> Any:
+        """The values as a pandas DataFrame: one row for each method, one column for each metric.
+
+        With both directions the index has two levels: direction, method.
+        """
+        if self.reverse is None:
+            return notebook.frame({label: row.values for label, row in self.rows.items()}, "method")
+        pandas = require("pandas", extra="pandas")
+        ways = {one.settings["direction"]: one for one in (self, self.reverse)}
+        frames = {
+            way: notebook.frame({k: r.values for k, r in one.rows.items()}, "method") for way, one in ways.items()
+        }
+        return pandas.concat(frames, names=["direction"])
 
     def __getitem__(self, method: str) -> MethodResult:
         if method not in self.rows:
@@ -81,11 +126,17 @@ class Evaluation:
         return len(self.rows)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of all rows and of both directions, each once."""
+        back = () if self.reverse is None else self.reverse.notes
+        return tuple(dict.fromkeys((*back, *(note for row in self.rows.values() for note in row.notes))))
+
+    @property
     def transductive(self) -> bool:
         """Whether any row was made with the test queries as the bank."""
         return any(row.transductive for row in self.rows.values())
 
-    def compare(self, baseline: str = "none", *, on: str = "R@1", level: float = 0.95) -> tuple[Difference, ...]:
+    def compare(self, baseline: str = "none", *, on: str = "R@1", level: float = LEVEL) -> tuple[Difference, ...]:
         """Every other method against a baseline: paired bootstrap interval; for R@k exact McNemar, Holm-adjusted."""
         asked = metric(on)
         comparable = [name for name in self[baseline].per_query if metric(name).average is np.mean]
@@ -117,19 +168,19 @@ class Evaluation:
 
     def table(self) -> str:
         """The table as plain text, for a terminal or a log."""
-        return tables.both(self, tables.plain)
+        return rendered(self, tables.text)
 
     def to_markdown(self) -> str:
         """The table in Markdown."""
-        return tables.both(self, tables.markdown)
+        return rendered(self, tables.markdown)
 
     def to_latex(self) -> str:
         """The table in LaTeX, for booktabs; the best value of each column is bold."""
-        return tables.both(self, tables.latex)
+        return rendered(self, tables.latex)
 
     def to_csv(self) -> str:
         """One line for each method and direction, every metric with its interval."""
-        return tables.csv_lines(self)
+        return evaluation_csv(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: schema_version, methods -> metrics, intervals, settings, timings."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
@@ -12,29 +11,37 @@ import numpy as np
 
 from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
-from unhub.api.correctors import finite
-from unhub.api.problem import Problem, check_needs, from_scores, from_vectors, without_self
-from unhub.api.progress import Progress, rounds_of, watched
-from unhub.api.sources import Metric, Reader, as_in_store, column_ids, refuse_mixture
-from unhub.api.temperature import settle_temperature, temperature_given
+from unhub.api.facade import dataset_of, facade, warn
+from unhub.api.progress import watched
+from unhub.api.running import finite
 from unhub.api.unchanged import fingerprints, refuse_change
-from unhub.banks import Bank
+from unhub.core.bias import Bias
+from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
-from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.foundation.types import IntArray
+from unhub.dataset import Dataset, Task
+from unhub.dataset.task import check_needs, without_self
+from unhub.executors import processors
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import IntArray, Progress, Similarity
+from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
-from unhub.methods import HyperParameters, Method, additive, method
+from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
+from unhub.methods import method as method_by_name
+from unhub.scores import spread
 from unhub.stores import is_address
 
 SELF_BANK = (
-    "query_bank and targets are the same vectors, so every target is its own best query and little is left to learn; "
-    "pass ignore_self=True (--ignore-self) if the gallery is meant to be its own bank."
+    f"{argument('query_bank')} and {argument('targets')} are the same vectors, so every target is its own best query "
+    f"and little is left to learn; pass {setting('ignore_self', True)} if the gallery is meant to be its own bank."
 )
 
 
+@facade
 def fit(
-    which: str | Method,
+    method: str | Method,
+    data: Dataset | None = None,
     *,
+    bank: str | None = None,
     targets: Any = None,
     query_bank: Any = None,
     target_bank: Any = None,
@@ -45,9 +52,10 @@ def fit(
     query_weight: Any = None,
     target_prior: Any = None,
     ignore_self: bool = False,
-    metric: Metric = "cosine",
+    metric: Similarity = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
+    executor: Execution | Executor | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
     keep_checkpoint: bool = False,
@@ -56,75 +64,91 @@ def fit(
 ) -> Correction:
     """The correction of a gallery: one number per target, estimated from a bank of past queries.
 
-    Embeddings: targets (gallery, dim) and query_bank (bank, dim), for dbsn and dualis also target_bank; arrays,
-    memory maps, torch tensors, paths, or for targets the address of a store (qdrant://localhost/photos). Matrices:
-    scores (bank, gallery), for dbsn also cross_bank_scores (bank, target bank), for dualis target_bank_scores (target
-    bank, gallery).
+    Every array argument takes an array, a memory map, a torch tensor or a path. Vectors that change while they are
+    read, on disk or in memory, are an error and give no correction.
 
-    Hyper-parameters go by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of the
-    bank's scores. ignore_self: the bank is the gallery itself, and no item speaks for itself. memory, such as "64MB",
-    bounds the scores that are held at once, and with it decides what is kept between rounds; without it that is half of
-    the memory that is free.
+    method: a name of ``unhub.ADDITIVE``, or an object such as ``unhub.methods.SN(tau=0.02)``.
+    data: a Dataset in place of the arrays below.
+    bank: which bank of the dataset; may be left out where it has only one.
+    targets: (gallery, dim) embeddings of the gallery, or the address of a store (qdrant://localhost/photos).
+    query_bank: (bank, dim) embeddings of past queries.
+    target_bank: (target bank, dim) embeddings of other targets, for dbsn and dualis.
+    scores: (bank, gallery) a matrix instead of embeddings.
+    cross_bank_scores: (bank, target bank), for dbsn beside scores.
+    target_bank_scores: (target bank, gallery), for dualis beside scores.
+    target_ids: ids of the gallery, where it has none of its own.
+    query_weight: (bank,) how much each bank query counts.
+    target_prior: (gallery,) how often each target is expected.
+    ignore_self: the bank is the gallery itself, and no item counts for itself.
+    metric: "cosine" or "ip" (inner product).
+    normalize: scale vectors to unit length.
+    memory: such as "64MB": bounds the scores that are held at once, and decides what is kept between rounds; without
+        it that is half of the memory that is free.
+    checkpoint: a file that keeps the last finished round while a long fit runs. It is gone when the fit is done. A disk
+        that is full does not end the fit: it goes on without the file, and says so.
+    resume: go on from the checkpoint.
+    keep_checkpoint: leave the checkpoint there at the end.
+    progress: called with the name of the work, rows read and rows to read.
+    given: hyper-parameters by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of
+        the bank's scores.
 
-    Vectors that change while they are read, on disk or in memory, are an error and give no correction.
+    executor: how to compute: an ``unhub.executors`` object that holds the shards of the bank, or an ``Execution`` with
+        threads, compiled kernels and memory.
 
-    checkpoint names a file that keeps the last finished round while a long fit runs; resume=True goes on from there.
-    The file is gone when the fit is done; keep_checkpoint=True leaves that to you, for when the result is safe. A disk
-    that is full or gone does not end the fit: it goes on without the file, and says so in a warning and on the result.
+    Returns a Correction.
 
     >>> bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
     [-0.101  0.101]
     """
-    chosen = additive(method(which, given))
+    chosen = additive(method_by_name(method, given))
     kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
-    if resume and rounds_of(chosen) is None:
-        raise InputError(
-            f"{chosen.name} reads the bank once, so there is nothing to resume; leave out resume (--resume)."
-        )
-    reader = Reader(metric, normalize, memory, progress=progress)
-    if is_address(targets):
-        reader = as_in_store(reader, targets)
-    problem = _open(
-        reader,
-        vectors={"targets": targets, "query_bank": query_bank, "target_bank": target_bank},
-        matrices={
-            "scores": scores,
-            "cross_bank_scores": cross_bank_scores,
-            "target_bank_scores": target_bank_scores,
-        },
-        target_ids=target_ids,
-        marginals={"query_weight": query_weight, "target_prior": target_prior},
-    )
-    check_needs(chosen, problem.banks)
-    digests = None if problem.targets is None else row_digests(problem.targets)
-    used = (problem.query_bank, problem.target_bank if chosen.needs else None)
+    if resume and chosen.rounds is None:
+        raise InputError("resume", f"has no use: {chosen.name} reads the bank once", "leave it out")
+    arrays = {
+        "targets": targets, "query_bank": query_bank, "target_bank": target_bank, "scores": scores,
+        "cross_bank_scores": cross_bank_scores, "target_bank_scores": target_bank_scores, "target_ids": target_ids,
+        "query_weight": query_weight, "target_prior": target_prior, "ignore_self": ignore_self, "metric": metric,
+        "normalize": normalize, "memory": memory,
+    }  # fmt: skip
+    whole = dataset_of(data, arrays, {"ignore_self": False, "metric": "cosine", "normalize": False})
+    name = whole.bank_name(bank)
+    with whole.words(name, "forward"):
+        task = whole.task("forward", name, fit=True, executor=executor, progress=progress)
+        journal = Rounds(chosen.name, progress=progress, path=kept_at, resume=resume, keep=keep_checkpoint)
+        try:
+            correction = _fitted(chosen, whole, task, journal)
+        except BaseException:
+            warn((*journal.remarks, *journal.notes))  # a checkpoint that was not written matters most now
+            raise
+    warn((*journal.remarks, *correction.notes))
+    return correction
+
+
+def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Correction:
+    """The correction that a task gives."""
+    check_needs(chosen, task.banks)
+    digests = None if task.targets is None else row_digests(task.targets, threads=processors())
+    used = (task.query_bank, task.target_bank if chosen.requires else None)
     known = fingerprints(*used)
-    own_bank = problem.query_bank is not None and digests is not None and _same(problem.query_bank, digests, known)
-    if ignore_self:
-        problem = replace(problem, banks=without_self(problem.banks, same=problem.query_bank is None or own_bank))
+    own_bank = task.query_bank is not None and digests is not None and _same(task.query_bank, digests, known)
+    notes: tuple[str, ...] = ()
+    if data.ignore_self:
+        task = replace(task, banks=without_self(task.banks, same=task.query_bank is None or own_bank))
     elif own_bank:
-        warnings.warn(SELF_BANK, UnhubWarning, stacklevel=2)
-    settled = settle_temperature(chosen, problem.banks.queries, given=temperature_given(which, given))
-    for sentence in settled.warnings:
-        warnings.warn(sentence, UnhubWarning, stacklevel=2)
-    estimator = additive(settled.method)
-    rounds = rounds_of(estimator)
-    notes = settled.warnings
-    if rounds is None:
-        estimated = estimator.estimate(watched(problem.banks, estimator.name, progress))
-    else:
-        rows = problem.banks.queries.shape[0]
-        journal = Rounds(estimator.name, rows, rounds, progress, kept_at, resume=resume, keep=keep_checkpoint)
-        if kept_at is not None:
-            journal.identity = identity(estimator, problem, ignore_self, metric, reader.scaled)
-        with journal.kept():
-            estimated = estimator.estimate(replace(problem.banks, journal=journal))
-        notes += journal.notes
+        notes += (SELF_BANK,)
+    seen = None if chosen.temperature is None else spread(task.banks.queries)
+    resolved = resolve(chosen, task.banks.queries, seen)
+    notes += resolved.notes
+    if seen is not None:
+        task = replace(task, banks=replace(task.banks, largest=seen.largest))
+    estimator = additive(resolved.method)
+    estimated = _estimated(estimator, data, task, journal)
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
-    refuse_change(known | gallery, *used, problem.targets, when="during")
+    refuse_change(known | gallery, *used, task.targets, when="during")
     bias = finite(estimator, estimated)
-    names = column_ids(target_ids, problem.banks.queries.shape[1], "scores") if problem.targets is None else None
+    in_store = task.targets is not None and is_address(task.targets.source)
+    second = task.banks.targets
     return Correction(
         method=estimator,
         bias=(estimator.strength * bias.values).astype(np.float32),
@@ -133,22 +157,35 @@ def fit(
         marginal_error=bias.marginal_error,
         error_bound=None if bias.error_bound is None else estimator.strength * bias.error_bound,
         plan=bias.plan,
-        offset=bias.offset,
-        potentials=bias.potentials,
-        bank_size=problem.banks.queries.shape[0],
-        target_bank_size=_rows_of(problem.banks.targets) if "targets" in estimator.needs else 0,
-        query_weight=problem.banks.query_weight,
-        prior_mean=problem.prior_mean,
-        ids=names if problem.targets is None else problem.targets.ids,
-        digests=digests,
-        bank_fingerprints=known,
-        sketches=row_sketches(problem.targets) if problem.targets is not None and is_address(targets) else None,
-        targets=problem.targets,
-        query_bank=problem.query_bank,
-        target_bank=problem.target_bank if "targets" in estimator.needs else None,
-        reader=replace(reader, fitted=True, progress=None),
-        warnings=notes,
+        bank_size=task.banks.queries.shape[0],
+        target_bank_size=second.shape[0] if second is not None and "targets" in estimator.requires else 0,
+        ids=data.target_ids() if task.targets is None else task.targets.ids,
+        targets=task.targets,
+        query_bank=task.query_bank,
+        target_bank=task.target_bank if "targets" in estimator.requires else None,
+        notes=notes + journal.notes,
+        _offset=bias.offset,
+        _potentials=bias.potentials,
+        _query_weight=task.banks.query_weight,
+        _prior_mean=task.prior_mean,
+        _digests=digests,
+        _bank_fingerprints=known,
+        _sketches=row_sketches(task.targets) if task.targets is not None and in_store else None,
+        _reader=replace(data.reader, fitted=True, tensors=True),
     )
+
+
+def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Bias:
+    """The bias; rounds are followed and kept where the method has any."""
+    rounds = estimator.rounds
+    if rounds is None:
+        return estimator.estimate(watched(task.banks, estimator.name, journal.progress))
+    journal.rows, journal.rounds = task.banks.queries.shape[0], rounds
+    if journal.path is not None:
+        reader = data.reader
+        journal.identity = identity(estimator, task, data.ignore_self, reader.metric, reader.scaled)
+    with journal.kept():
+        return estimator.estimate(replace(task.banks, observer=journal))
 
 
 def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:
@@ -156,31 +193,3 @@ def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:
     if len(rows) != digests.size:
         return False
     return (known.get(rows.name) or fingerprint(row_digests(rows))) == fingerprint(digests)
-
-
-def _rows_of(bank: Bank | None) -> int:
-    return 0 if bank is None else bank.shape[0]
-
-
-def _open(
-    reader: Reader,
-    *,
-    vectors: Mapping[str, Any],
-    matrices: Mapping[str, Any],
-    target_ids: Any,
-    marginals: dict[str, Any],
-) -> Problem:
-    """The problem behind the arguments of ``fit``: embeddings or matrices, and not a mixture."""
-    refuse_mixture(vectors, matrices)
-    if any(value is not None for value in matrices.values()):
-        if matrices["scores"] is None:
-            raise InputError("scores is missing; give the matrix of bank queries x gallery.")
-        scores = reader.scores(matrices["scores"], "scores")
-        others = matrices["cross_bank_scores"], matrices["target_bank_scores"]
-        return from_scores(reader, scores, *others, **marginals)
-    for name, what in (("targets", "the embeddings of the gallery"), ("query_bank", "embeddings of past queries")):
-        if vectors[name] is None:
-            raise InputError(f"{name} is missing; give {what}, or a matrix of scores.")
-    targets = reader.vectors(vectors["targets"], "targets", ids=target_ids)
-    query_bank = reader.vectors(vectors["query_bank"], "query_bank", like=targets)
-    return from_vectors(reader, targets, query_bank, vectors["target_bank"], **marginals)

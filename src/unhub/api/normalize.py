@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Unpack
 
 import numpy as np
 
-from unhub.api.correctors import corrected
-from unhub.api.problem import check_needs, from_scores
-from unhub.api.sources import Reader, same_rows
-from unhub.api.temperature import settle_temperature, temperature_given
-from unhub.foundation.errors import UnhubWarning
+from unhub.api.facade import facade, warn
+from unhub.api.running import apply_method
+from unhub.dataset import Dataset
+from unhub.dataset.task import check_needs
 from unhub.foundation.types import FloatArray
-from unhub.methods import HyperParameters, Method, method
+from unhub.methods import HyperParameters, Method, resolve
+from unhub.methods import method as method_by_name
 
 
+@facade
 def normalize(
-    which: str | Method,
+    method: str | Method,
     *,
     scores: Any,
     query_bank_scores: Any = None,
@@ -30,24 +30,35 @@ def normalize(
 ) -> FloatArray:
     """The corrected scores: (query, gallery), larger is better.
 
-    Without query_bank_scores (bank, gallery) the rows of ``scores`` are the bank: transductive. Methods that are a
-    bias give scores + bias; transport methods give their plan.
+    Methods that are a bias give scores + bias; transport methods give their plan.
+
+    method: a name of ``unhub.METHODS``, or an object.
+    scores: (query, gallery).
+    query_bank_scores: (bank, gallery); without it the rows of ``scores`` are the bank, which is transductive.
+    cross_bank_scores: (bank, target bank), for dbsn. target_bank_scores: (target bank, gallery), for dualis.
+    query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
+    memory: such as "2GB": bounds the scores that are held at once.
+    given: hyper-parameters by name.
+
+    Returns an array of the shape of ``scores``.
 
     >>> normalize("hn", scores=np.array([[0.9, 0.8], [0.7, 0.1]])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    chosen = method(which, given)
-    reader = Reader(memory=memory, tensors=False)
-    asked = reader.scores(scores, "scores")
-    bank = asked
-    if query_bank_scores is not None:
-        bank = reader.scores(query_bank_scores, "query_bank_scores")
-        same_rows(bank, "query_bank_scores", asked, "scores", axis=(1, 1))
-    marginals = {"query_weight": query_weight, "target_prior": target_prior}
-    problem = from_scores(reader, bank, cross_bank_scores, target_bank_scores, **marginals)
-    check_needs(chosen, problem.banks)
-    settled = settle_temperature(chosen, problem.banks.queries, given=temperature_given(which, given))
-    for sentence in settled.warnings:
-        warnings.warn(sentence, UnhubWarning, stacklevel=2)
-    fixed = corrected(settled.method, reader.matrix(asked), problem.banks)
-    return np.concatenate([rows for _, rows in fixed.rows])
+    chosen = method_by_name(method, given)
+    data = Dataset(
+        scores=scores,
+        query_bank_scores=query_bank_scores,
+        cross_bank_scores=cross_bank_scores,
+        target_bank_scores=target_bank_scores,
+        query_weight=query_weight,
+        target_prior=target_prior,
+        memory=memory,
+        allow_overlap=True,
+    )
+    task = data.task("forward", data.bank_name())
+    check_needs(chosen, task.banks)
+    resolved = resolve(chosen, task.banks.queries)
+    warn(resolved.notes)
+    assert task.scores is not None
+    return np.concatenate([rows for _, rows in apply_method(resolved.method, task.scores, task.banks).rows])

@@ -1,30 +1,32 @@
-"""Running methods on a trial: every one corrects, ranks and is measured the same way."""
+"""Running methods on a task: each corrects, ranks and is measured the same way."""
 
 from __future__ import annotations
 
 import platform
 import time
-import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from unhub.api.correctors import corrected
 from unhub.api.evaluation import Evaluation, MethodResult
-from unhub.api.labels import labels
-from unhub.api.problem import check_needs, missing
-from unhub.api.progress import Progress
-from unhub.api.temperature import Settled, settle_temperature
-from unhub.api.trial import Trial
-from unhub.banks import spread
 from unhub.core.bias import Bias
-from unhub.foundation.errors import MissingDependencyError, UnhubWarning
-from unhub.foundation.types import FloatArray
-from unhub.foundation.version import VERSION
-from unhub.methods import Method, is_matrix_only, settings
-from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, metric, per_query, summarise
+from unhub.dataset import Task
+from unhub.dataset.task import check_needs, missing
+from unhub.foundation import VERSION
+from unhub.foundation.errors import InputError, MissingDependencyError
+from unhub.foundation.types import FloatArray, Progress
+from unhub.foundation.wording import argument, in_python, spoken
+from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, resolve, settings
+from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, measure, metric
+from unhub.metrics.rank_counts import tie_policy
+from unhub.scores import Banks, ScoreSource, blocks, spread
+from unhub.scores.views import mask_self
+
+WHOLE_MATRIX_BYTES = 8 << 30
+"""float64 matrices past this are not attempted by methods that need the whole matrix at once"""
 
 
 @dataclass(frozen=True)
@@ -40,128 +42,135 @@ class Options:
     lenient: bool
     progress: Progress | None
 
+    def __post_init__(self) -> None:
+        tie_policy(self.ties)
+        if self.group_targets not in (None, "max"):
+            raise InputError("group_targets", f"is {self.group_targets!r}", "use 'max' or leave it out")
+        if self.group_targets is not None and self.ignore_self:
+            both = f"and {argument('ignore_self')} exclude each other"
+            raise InputError("group_targets", both, "a group is not one of the queries")
+
 
 def run(
-    trial: Trial,
+    task: Task,
     chosen: Sequence[Method],
-    explicit: Sequence[bool],
     options: Options,
-    direction: str,
     known: Mapping[str, Bias] | None = None,
 ) -> Evaluation:
-    """Every method on the trial; explicit: whether the caller chose each method's temperature.
+    """Every method on the task; known: biases that were estimated before, by the label of the row.
 
-    known: biases that were estimated before, by the label of the row.
+    Nothing warns here: what the caller should know is among the result's notes.
     """
-    skipped = _skipped(trial, [each for each in chosen if each.name not in (known or {})], options.lenient)
-    running = [(each, own) for each, own in zip(chosen, explicit, strict=True) if each.name not in skipped]
-    seen = spread(trial.banks.queries)
-    settled = [settle_temperature(each, trial.banks.queries, given=own, scores=seen) for each, own in running]
-    for sentence in dict.fromkeys(told for each in settled for told in each.warnings):
-        warnings.warn(sentence, UnhubWarning, stacklevel=4)
-    found: dict[str, MethodResult] = {}
+    skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
+    running = [each for each in chosen if each.name not in skipped]
+    seen = spread(task.banks.queries)
+    task = replace(task, banks=replace(task.banks, largest=seen.largest))
+    resolved = [resolve(each, task.banks.queries, seen) for each in running]
+    rows: dict[str, MethodResult] = {}
     clusters: Any = None
-    for done, (label, each) in enumerate(zip(labels([s.method for s in settled]), settled, strict=True)):
+    for done, (label, each) in enumerate(zip(labels([each.method for each in resolved]), resolved, strict=True)):
         if options.progress is not None:
-            options.progress(f"evaluate {label}", done, len(settled))
+            options.progress(f"evaluate {label}", done, len(resolved))
         try:
-            row, ranking = measured(label, each, trial, options, (known or {}).get(label))
+            rows[label], ranking = measure_method(label, each, task, options, (known or {}).get(label))
         except MissingDependencyError as error:
             if not options.lenient:
                 raise
             skipped[label] = f"skipped; {error}"
             continue
-        found[label], clusters = row, ranking.relevance.clusters()
+        clusters = ranking.relevance.clusters()
         if options.ignore_self:  # an item is its own class's too, though it is not right for itself
             clusters = np.minimum(clusters, np.arange(len(clusters)))
-    found = _with_intervals(found, clusters, options)
-    return Evaluation(found, options.metrics, _settings(trial, options, direction), clusters, skipped)
+    rows = _with_intervals(rows, clusters, options)
+    return Evaluation(rows, options.metrics, _settings(task, options), clusters, skipped)
 
 
-def measured(
-    label: str, settled: Settled, trial: Trial, options: Options, known: Bias | None = None
+def measure_method(
+    label: str, resolved: ResolvedMethod, task: Task, options: Options, known: Bias | None = None
 ) -> tuple[MethodResult, Ranking]:
-    """One method on the trial, without intervals, and its ranking; known: its bias, where it was estimated before."""
+    """One method on the task, without intervals, and its ranking; known: its bias, where it was estimated before."""
     began = time.perf_counter()
-    method = settled.method
-    fixed = corrected(method, trial.scores, trial.banks, masked=trial.masked, known=known)
-    ranker = _ranker(trial, options)
+    method = resolved.method
+    assert task.scores is not None
+    fixed = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
+    ranker = _ranker(task, options)
     for start, rows in fixed.rows:
         ranker.add(start, rows)
     ranking = ranker.result()
     bias = fixed.bias
-    values = {name: per_query(ranking, name) for name in options.metrics}
+    found = measure(ranking, options.metrics)
     return (
         MethodResult(
             label=label,
             method=method.name,
             settings=settings(method),
-            values=summarise(ranking, options.metrics),
+            values=found.values,
             intervals={},
-            per_query={name: value for name, value in values.items() if value is not None},
+            per_query=found.per_query,
             top=ranking.top,
-            transductive=method.name != "none" and (trial.transductive or is_matrix_only(method)),
+            transductive=method.name != "none" and (task.transductive or is_matrix_only(method)),
             status=None if bias is None else bias.status,
             iterations=0 if bias is None else bias.iterations,
             marginal_error=None if bias is None else bias.marginal_error,
             bias=None if fixed.added is None else fixed.added.astype(np.float32),
             seconds=time.perf_counter() - began,
-            warnings=settled.warnings,
+            notes=resolved.notes,
         ),
         ranking,
     )
 
 
-def _ranker(trial: Trial, options: Options) -> Ranker:
+def _ranker(task: Task, options: Options) -> Ranker:
+    assert task.relevance is not None
     depth = max(10, depth_needed(options.metrics))
     if options.group_targets is None:
-        return Ranker(trial.relevance, ties=options.ties, depth=depth, ignore_self=options.ignore_self)
-    groups = trial.relevance.groups()
-    return Ranker(trial.relevance.grouped(groups), ties=options.ties, depth=depth, groups=groups)
+        return Ranker(task.relevance, ties=options.ties, depth=depth, ignore_self=options.ignore_self)
+    groups = task.relevance.groups()
+    return Ranker(task.relevance.grouped(groups), ties=options.ties, depth=depth, groups=groups)
 
 
-def _with_intervals(found: dict[str, MethodResult], clusters: Any, options: Options) -> dict[str, MethodResult]:
+def _with_intervals(measured: dict[str, MethodResult], clusters: Any, options: Options) -> dict[str, MethodResult]:
     """The rows with bootstrap intervals of every metric that is a mean over queries, from one set of resamples."""
     averaged = [name for name in options.metrics if metric(name).average is np.mean and metric(name).per_query]
     if not averaged:
-        return found
-    series = [row.per_query[name] for row in found.values() for name in averaged]
+        return measured
+    series = [row.per_query[name] for row in measured.values() for name in averaged]
     columns: FloatArray = np.stack(series, axis=1)
     low, high = bootstrap_means(columns, clusters=clusters, rounds=options.resamples, seed=options.seed)
     scales = np.array([100.0 if metric(name).percent else 1.0 for name in averaged])
-    ends = np.stack((low, high), axis=1).reshape(len(found), len(averaged), 2) * scales[None, :, None]
+    ends = np.stack((low, high), axis=1).reshape(len(measured), len(averaged), 2) * scales[None, :, None]
     return {
         label: replace(
             row, intervals={name: (float(e[0]), float(e[1])) for name, e in zip(averaged, each, strict=True)}
         )
-        for (label, row), each in zip(found.items(), ends, strict=True)
+        for (label, row), each in zip(measured.items(), ends, strict=True)
     }
 
 
-def _skipped(trial: Trial, chosen: Sequence[Method], lenient: bool) -> dict[str, str]:
+def _skipped(task: Task, chosen: Sequence[Method], lenient: bool) -> dict[str, str]:
     """Methods that lack a bank; an error unless everything was asked for."""
     skipped = {}
     for each in chosen:
-        lacking = missing(each, trial.banks)
+        lacking = missing(each, task.banks)
         if lacking is not None and lenient:
-            skipped[each.name] = f"skipped; {lacking}"
+            skipped[each.name] = f"skipped; {spoken(lacking, in_python)}"
         elif lacking is not None:
-            check_needs(each, trial.banks)
+            check_needs(each, task.banks)
     return skipped
 
 
-def _settings(trial: Trial, options: Options, direction: str) -> dict[str, Any]:
-
-    queries, gallery = trial.scores.shape
-    cross = trial.banks.cross
+def _settings(task: Task, options: Options) -> dict[str, Any]:
+    assert task.scores is not None
+    queries, gallery = task.scores.shape
+    cross = task.banks.cross
     return {
-        "direction": direction,
+        "direction": task.direction,
         "queries": queries,
         "gallery": gallery,
-        "bank": 0 if trial.transductive and not trial.shared else trial.banks.queries.shape[0],
+        "bank": 0 if task.transductive and not task.shared else task.banks.queries.shape[0],
         "target_bank": 0 if cross is None else cross.shape[1],
-        "transductive": trial.transductive,
-        "test_queries_in_bank": trial.shared,
+        "transductive": task.transductive,
+        "test_queries_in_bank": task.shared,
         "ties": options.ties,
         "group_targets": options.group_targets,
         "ignore_self": options.ignore_self,
@@ -171,3 +180,83 @@ def _settings(trial: Trial, options: Options, direction: str) -> dict[str, Any]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+
+
+@dataclass(frozen=True)
+class CorrectedScores:
+    """Corrected test rows, to be read once; where there is a bias, how it was found and what of it was added."""
+
+    rows: Iterator[tuple[int, FloatArray]]
+    bias: Bias | None = None
+    added: FloatArray | None = None
+
+
+def apply_method(
+    method: Method, test: ScoreSource, banks: Banks, *, masked: bool = False, known: Bias | None = None
+) -> CorrectedScores:
+    """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
+    if is_matrix_only(method):
+        whole = method.correct(_whole(method, test, masked))
+        step = test.block_rows
+        return CorrectedScores((start, whole[start : start + step]) for start in range(0, len(whole), step))
+    if is_additive(method):
+        bias = finite(method, method.estimate(banks)) if known is None else known
+        added = method.strength * bias.values
+        return CorrectedScores(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias, added)
+    assert isinstance(method, RowMethod)
+    correct = method.prepare(banks)
+    return CorrectedScores((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))
+
+
+def finite(method: Method, bias: Bias) -> Bias:
+    """The bias, if it is a number for every target; scores beyond float32 and weights beyond reason make it none."""
+    wrong = np.flatnonzero(~np.isfinite(bias.values))
+    if wrong.size:
+        raise InputError(
+            f"the bias of {method.name} is not a number for {wrong.size:,} of {bias.values.size:,} targets (first: row "
+            f"{wrong[0]}); scores this large, or weights this uneven, leave float32: scale them down."
+        )
+    return bias
+
+
+def _whole(method: Method, test: ScoreSource, masked: bool) -> FloatArray:
+    """The whole matrix of test scores; self-pairs get a score far below all others."""
+    queries, gallery = test.shape
+    if queries * gallery * 8 > WHOLE_MATRIX_BYTES:
+        raise InputError(
+            f"{method.name} needs the whole matrix of {queries:,} x {gallery:,} scores at once, which is "
+            f"{queries * gallery * 8 / 2**30:.0f} GiB; evaluate it on a sample."
+        )
+    whole = np.concatenate([rows for _, rows in blocks(test)])
+    if masked:
+        np.fill_diagonal(whole, whole.min() - (whole.max() - whole.min()))
+    return whole
+
+
+def labels(chosen: Sequence[Method]) -> list[str]:
+    """The name; where a name comes twice, with the hyper-parameters that differ: "sn(tau=0.02)"."""
+    times = Counter(each.name for each in chosen)
+    names = []
+    for each in chosen:
+        if times[each.name] == 1:
+            names.append(each.name)
+            continue
+        family = [settings(other) for other in chosen if other.name == each.name]
+        mine = settings(each)
+        differing = [key for key in mine if len({repr(other[key]) for other in family}) > 1]
+        shown = ", ".join(f"{key}={_short(mine[key])}" for key in differing)
+        names.append(f"{each.name}({shown})" if shown else each.name)
+    return _unique(names)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return unique

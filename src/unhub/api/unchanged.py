@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from unhub.api.sources import kept_bytes
 from unhub.core.fingerprint import fingerprint, row_digests
+from unhub.dataset.reader import kept_bytes
+from unhub.executors import processors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray
 from unhub.io import Rows
@@ -20,7 +21,7 @@ _ADVICE = {
 def fingerprints(*sources: Rows | None) -> dict[str, str]:
     """What each source holds now, in short, by the name of its argument; of those that could change."""
     given = [rows for rows in sources if rows is not None and 0 not in rows.shape and not kept_bytes(rows)]
-    return {rows.name: fingerprint(row_digests(rows)) for rows in given}
+    return {rows.name: fingerprint(row_digests(rows, threads=processors())) for rows in given}
 
 
 def refuse_change(known: Mapping[str, str], *sources: Rows | None, when: Literal["during", "since"]) -> None:
@@ -30,7 +31,7 @@ def refuse_change(known: Mapping[str, str], *sources: Rows | None, when: Literal
     """
     for rows in sources:
         if rows is not None and rows.name in known and not kept_bytes(rows):
-            refuse_others(known, rows, row_digests(rows), when=when)
+            refuse_others(known, rows, row_digests(rows, threads=processors()), when=when)
 
 
 def refuse_others(known: Mapping[str, str], rows: Rows, digests: IntArray, *, when: Literal["during", "since"]) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options
+from unhub.cli.console import working
 from unhub.cli.failures import BAD_INPUT
-from unhub.cli.progress import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def command(
     query_ids: options.QueryIds = None,
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
-    metric: options.Metric = "cosine",
+    metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     allow_overlap: options.AllowOverlap = False,
     tau: options.Tau = None,
     memory: options.Memory = None,
     json: options.Json = False,
 ) -> None:
-    """Look at files before anything runs: shapes, ids, lengths, spread, overlap, and all that is wrong with them.
+    """Check files before anything runs: shapes, ids, lengths, spread, overlap, and every problem with them.
 
     \b
     Examples:
@@ -61,12 +61,17 @@ def command(
       unhub check experiment.toml
     """
     if experiment is not None:
+        if experiment.lower().endswith(".unhub"):
+            raise InputError(
+                f"{experiment} is a correction, not an experiment file; look at it with unhub report {experiment}, or "
+                f"use it with unhub search, extend or export."
+            )
         from unhub.cli.check_experiment import check
 
         beside = options.given(context, FILES)
         if beside:
             raise InputError(
-                f"check looks at an experiment file or at files by option, not at both; leave out {experiment} or "
+                f"check takes an experiment file or options, not both; leave out {experiment} or "
                 f"--{next(iter(beside)).replace('_', '-')}."
             )
         check(experiment, json=json)
@@ -76,7 +81,7 @@ def command(
 
     given = options.given(context, (*FILES, *SETTINGS))
     if not any(name in given for name in FILES):
-        raise InputError("check needs files to look at, such as --targets and --query-bank.")
+        raise InputError("check needs files, such as --targets and --query-bank.")
     temperature = options.given(context, ("tau",))
     if temperature:
         method("sn", {"tau": temperature["tau"]})  # says what is wrong with it
@@ -92,7 +97,7 @@ def command(
         _show(seen, expected, dim, step)
     if seen.problems:
         count = len(seen.problems)
-        console.complain(f"{count} problem{'s' if count > 1 else ''} found; put right what is listed and check again.")
+        console.complain(f"{count} problem{'s' if count > 1 else ''} found; fix them and check again.")
         raise typer.Exit(BAD_INPUT)
 
 

@@ -24,11 +24,11 @@ OTHER = ("relevant", "labels", "target_labels", "query_ids", "target_ids", "capt
 def check(path: str, *, json: bool) -> None:
     """Opens every part, says its shape or what is wrong with it, and lists the tables."""
     from unhub.experiments import TABLES, possible, read_experiment
-    from unhub.report import experiment_figures
+    from unhub.experiments.figures import FIGURES, possible_figures
 
     experiment = read_experiment(path)
     shapes, problems = _looked_at(experiment)
-    lacking, undrawn = possible(experiment), experiment_figures.possible(experiment)
+    lacking, undrawn = possible(experiment), possible_figures(experiment)
     if json:
         told = {name: {"can_be_made": why is None, "lacks": why} for name, why in lacking.items()}
         figures = {name: {"can_be_made": why is None, "lacks": why} for name, why in undrawn.items()}
@@ -39,9 +39,7 @@ def check(path: str, *, json: bool) -> None:
         console.table(["part", "shape", "file"], _parts(experiment, shapes, problems), left=(0, 2))
         rows = [[name, ", ".join(TABLES[name].numbers), why or "can be made"] for name, why in lacking.items()]
         console.table(["table", "of the paper", ""], rows, left=(0, 1, 2))
-        drawn = [
-            [name, figure.what, undrawn[name] or "can be drawn"] for name, figure in experiment_figures.FIGURES.items()
-        ]
+        drawn = [[name, figure.description, undrawn[name] or "can be drawn"] for name, figure in FIGURES.items()]
         console.table(["figure", "what it shows", ""], drawn, left=(0, 1, 2))
         can = [name for name, why in lacking.items() if why is None]
         if can and not problems:
@@ -84,7 +82,7 @@ def _unusable(experiment: Experiment) -> list[str]:
     from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
     from unhub.experiments.sources import refuse_logits, refuse_unusable
     from unhub.metrics import metric
-    from unhub.metrics.ties import tie_policy
+    from unhub.metrics.rank_counts import tie_policy
 
     run = Run(experiment, preset("paper"))
 

@@ -1,28 +1,73 @@
-"""What a person or a program sees: plain text in a pipe, tables on a terminal, JSON when asked, notes on stderr."""
+"""Output: plain text in a pipe, tables and progress bars on a terminal, JSON on request, notes on stderr."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from unhub.foundation.printable import printable as printable
+from unhub.foundation.errors import UnhubWarning
+from unhub.foundation.safe_text import printable as printable
+from unhub.foundation.tables import Table, aligned, text
+from unhub.foundation.wording import on_command_line, spoken
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+Progress = Callable[[str, int, int], None]
+"""(task, done, total)"""
+
+PATIENCE = 1.0
+"""seconds before a progress bar appears"""
+
+ROWS = 1000
+"""totals from which on the bar shows rows per second"""
+
+FLAGS = {
+    "browser": "--open",
+    "column_ids": "--target-ids",
+    "form": "--format",
+    "new_targets": "--targets",
+    "out": "-o",
+    "output": "-o",
+    "which": "--method",
+}
+"""arguments whose flag has another name"""
 
 _UNSEEN = re.compile(r"[^\n -~]")
-"""in a text of JSON: what may be a character that is not seen as itself"""
+"""in a text of JSON: characters that may not be printable"""
+
+
+def as_flag(name: str, value: str | None) -> str:
+    """An argument as the command line names it.
+
+    >>> as_flag("which", "sn"), as_flag("query_bank", None)
+    ('--method sn', '--query-bank')
+    """
+    if name not in FLAGS:
+        return on_command_line(name, value)
+    return FLAGS[name] if value in (None, "True") else f"{FLAGS[name]} {value}"
+
+
+def in_flags(text: str) -> str:
+    """A note of a result with its arguments as flags."""
+    return spoken(text, as_flag)
 
 
 def on_terminal() -> bool:
-    """Whether stdout is a terminal, where colours and boxes are welcome."""
+    """Whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
 def say(text: str = "", *, style: str | None = None) -> None:
-    """A line on stdout, what is not printable in it escaped; the style shows on a terminal only."""
+    """Print a line, unprintable characters escaped; the style shows on a terminal only."""
     text = printable(text)
     if style is None or not on_terminal():
         exactly(text)
@@ -33,40 +78,37 @@ def say(text: str = "", *, style: str | None = None) -> None:
 
 
 def lines(text: str) -> None:
-    """Several lines on stdout: a text that we have broken ourselves."""
+    """Print a text of several lines."""
     for line in text.split("\n"):
         say(line)
 
 
 def exactly(text: str) -> None:
-    """Text on stdout for a program that reads it, just as it is."""
+    """Print text for a program to read, as it is."""
     sys.stdout.write(f"{text}\n")
 
 
 def complain(text: str) -> None:
-    """One line on stderr that begins with the name of the program."""
+    """Print one line on stderr that begins with the program's name."""
     sys.stderr.write(f"unhub: {printable(' '.join(text.split()))}\n")
     sys.stderr.flush()
 
 
 def data(value: Any) -> None:
-    """JSON on stdout; a number that is not finite becomes null, which every reader takes.
-
-    What is not printable is written as JSON's own escape: the data are the same, and a terminal is safe.
-    """
+    """Print JSON; numbers that are not finite become null, and unprintable characters JSON escapes."""
     text = as_json(value, ascii_only="utf" not in (sys.stdout.encoding or "").lower())
-    exactly(_UNSEEN.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text))
+    exactly(_UNSEEN.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text))
 
 
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
-    """The text of plain data, strictly JSON."""
-    from unhub.foundation.plain_data import finite
+    """Plain data as strict JSON."""
+    from unhub.foundation.regular_files import json_safe
 
-    return json.dumps(finite(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(json_safe(value), indent=2, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def table(
-    titles: Sequence[str],
+    columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
     left: Collection[int] = (0,),
@@ -74,41 +116,44 @@ def table(
 ) -> None:
     """A table: aligned text in a pipe, with colours on a terminal.
 
-    left: the columns of words; the others are numbers and stand at the right. strong: (row, column) to be stressed.
+    left: the columns of words; the others are numbers and stand at the right. strong: (row, column) of the best cells.
     """
-    titles, *cells = ([printable(cell) for cell in row] for row in (titles, *rows))
+    cells = [[printable(cell) for cell in row] for row in (columns, *rows)]
     if on_terminal():
-        _rich_table(titles, cells, left, strong)
+        _rich_table(cells[0], cells[1:], left, strong)
         return
-    widths = [max(len(line[at]) for line in (titles, *cells)) for at in range(len(titles))]
-    for line in (titles, *cells):
-        padded = [
-            text.ljust(width) if at in left else text.rjust(width)
-            for at, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        say("  ".join(padded).rstrip())
+    for line in aligned(cells, left):
+        say(line)
+
+
+def show_table(shown: Table) -> None:
+    """A table with its title and its notes; on a terminal the best of each column is coloured."""
+    if not on_terminal():
+        lines(text(shown))
+        return
+    say(shown.title, style="bold")
+    best = {(at, to) for at, row in enumerate(shown.rows) for to, cell in enumerate(row) if cell.best}
+    table(shown.columns, [[str(cell) for cell in row] for row in shown.rows], left=shown.left, strong=best)
+    for note in shown.notes:
+        say(f"  {note}", style="dim")
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """A block in which warnings become lines on stderr that begin with ``unhub: note:``."""
+    """A block in which each warning of unhub becomes a line on stderr that begins with ``unhub: note:``."""
 
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        complain(f"note: {message}")
+    def show(message: Warning | str, *details: Any, **more: Any) -> None:
+        complain(f"note: {message.sentence(as_flag) if isinstance(message, UnhubWarning) else message}")
 
-    with warnings.catch_warnings():
-        from unhub.foundation.errors import UnhubWarning
-
-        warnings.simplefilter("always", UnhubWarning)
-        warnings.showwarning = show
+    before, filters = warnings.showwarning, list(warnings.filters)
+    warnings.simplefilter("always", UnhubWarning)
+    warnings.showwarning = show
+    try:
         yield
+    finally:
+        warnings.showwarning = before
+        warnings.resetwarnings()
+        warnings.filters.extend(filters)  # type: ignore[attr-defined]
 
 
 def _rich_table(
@@ -116,11 +161,11 @@ def _rich_table(
 ) -> None:
     from rich.console import Console
     from rich.measure import Measurement
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, emoji=False, markup=False)
-    drawn = Table(box=None, header_style="bold cyan", pad_edge=False, padding=(0, 1))
+    drawn = RichTable(box=None, header_style="bold cyan", pad_edge=False, padding=(0, 1))
     for at, title in enumerate(titles):
         drawn.add_column(Text(title), justify="left" if at in left else "right", no_wrap=True)
     for at, row in enumerate(rows):
@@ -128,3 +173,77 @@ def _rich_table(
     wide = Measurement.get(console, console.options.update(max_width=10_000), drawn).maximum
     console.width = max(console.width, wide)  # a narrow terminal breaks the line; cutting it would lose numbers
     console.print(drawn)
+
+
+@contextmanager
+def working(task: str) -> Iterator[Progress | None]:
+    """A ``progress`` callback that draws a bar on stderr; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar = _Bar(task)
+    try:
+        yield bar.update
+    finally:
+        bar.stop()
+
+
+class _Bar:
+    """A progress bar that appears after a second, from a timer thread, and disappears at the end."""
+
+    def __init__(self, what: str) -> None:
+        self._lock = threading.Lock()
+        self._state: tuple[str, int, int | None] = (what, 0, None)
+        self._shown: tuple[RichProgress, TaskID] | None = None
+        self._ended = False
+        self._began = time.monotonic()
+        self._timer = threading.Timer(PATIENCE, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def update(self, what: str, done: int, total: int) -> None:
+        """Report progress."""
+        with self._lock:
+            what = printable(what)
+            self._state = (what, done, total)
+            if self._shown is not None:
+                progress, task = self._shown
+                progress.update(task, description=what, completed=done, total=total, rate=self._rate(done, total))
+
+    def _rate(self, done: int, total: int | None) -> str:
+        """Rows per second since the start; empty where steps are few."""
+        if total is None or total < ROWS:
+            return ""
+        rate = done / max(time.monotonic() - self._began, 1e-9)
+        return f"{rate:,.0f} rows/s" if done else ""
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._shown is not None:
+                self._shown[0].stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        with self._lock:
+            if self._ended:
+                return
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TaskProgressColumn(),
+            )
+            ends = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True))
+            progress = RichProgress(
+                *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False
+            )
+            what, done, total = self._state
+            task = progress.add_task(what, completed=done, total=total, rate=self._rate(done, total))
+            progress.start()
+            self._shown = (progress, task)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unhub.core.blocks import memory_bytes
-from unhub.core.kernels import compiled_for
 from unhub.core.plan import Plan, for_scores, in_words, plan
+from unhub.executors import local, memory_bytes
 
 ROUNDS = 10
 """rounds of sn and dbsn"""
@@ -41,7 +40,7 @@ def cost(rows: int, columns: int, dim: int | None, memory: str | int | None, *, 
 
     double: the scores are float64, and stay so.
     """
-    compiled = compiled_for((rows, columns)) and not double
+    compiled = not double and local().kernels((rows, columns)) is not None
     chosen = plan(rows, columns, for_scores(memory_bytes(memory)), compiled=compiled, number_bytes=8 if double else 4)
     exponentials, multiplying = _per_score(dim, min(PROBE[0], chosen.block_rows))
     folding = exponentials * (FOLDING if compiled else 1)

@@ -1,4 +1,4 @@
-"""``unhub demo``: what it does, on real data, in a minute."""
+"""``unhub demo``: a correction on real data, in a minute."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ import typer
 from unhub.cli import console, options
 
 WIDTH = 100
-"""columns of text in a pipe, where there is no window to ask"""
+"""columns of text in a pipe"""
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="[emoji|clipart]", help="Which data.")] = "emoji",
-    language: Annotated[str, typer.Option(metavar="CODE", help="The language that emoji are asked for in.")] = "de",
+    name: Annotated[str, typer.Argument(metavar="[emoji|clipart]", help="The dataset.")] = "emoji",
+    language: Annotated[str, typer.Option(metavar="CODE", help="Language of the emoji names.")] = "de",
     ask: Annotated[
-        list[str] | None, typer.Option(metavar="WORDS", help="Search for your own words; may be given several times.")
+        list[str] | None, typer.Option(metavar="WORDS", help="Search for your own words; repeatable.")
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Where the correction, vectors and numbers go: demo-output/NAME."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Folder for the correction, vectors and numbers; demo-output/NAME by default.",
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Show what a correction does on real data: emoji found by their names in your language, or drawings.
+    """Show what a correction does on real data: search emoji by name in your language, or drawings.
 
     \b
     Examples:
@@ -45,6 +48,6 @@ def command(
     asking = not json and not ask and sys.stdin.isatty() and there.isatty()
     code = language if language == "zh-Hant" else language.lower()
     folder = out or Path("demo-output") / (f"emoji-{code}" if name == "emoji" else name)
-    found = run(name, language=code, output=folder, console=shown, interactive=asking, words=tuple(ask or ()))
+    result = run(name, language=code, output=folder, console=shown, interactive=asking, words=tuple(ask or ()))
     if json:
-        console.data(found)
+        console.data(result)

@@ -1,4 +1,4 @@
-"""``unhub encode``: images, audio files, video frames or texts to an embedding file, with a model of your choice."""
+"""``unhub encode``: embeddings of images, audio, videos or texts, from a model of your choice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options, output
+from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
-from unhub.cli.progress import working
 
 if TYPE_CHECKING:
-    from unhub.encode import Encoded
+    from unhub.encoders import Encoded
 
 SCHEMA_VERSION = 1
 SHOWN_SKIPPED = 5
@@ -29,51 +29,54 @@ def command(
         str,
         typer.Option(
             metavar="NAME_OR_FOLDER",
-            help="A model's folder or its name on the hub; open_clip's own as ViT-B-32:laion2b_s34b_b79k.",
+            help="A model folder or a name on the Hugging Face hub; for open_clip, such as ViT-B-32:laion2b_s34b_b79k.",
             show_default=False,
         ),
     ],
-    out: Annotated[str, output.option("The embeddings: a file that ends in .npy; ids go to .ids.txt beside it.")],
+    out: Annotated[str, output.option("The .npy file to write; ids go to .ids.txt next to it.")],
     kind: Annotated[
-        str, typer.Option(metavar="NAME", help="text, image, audio or video; auto follows the endings of the files.")
+        str, typer.Option(metavar="NAME", help="text, image, audio or video; auto decides by file endings.")
     ] = "auto",
     library: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="sentence-transformers, transformers or open-clip; auto follows what the model's folder holds.",
+            help="sentence-transformers, transformers or open-clip; auto decides by the model's files.",
         ),
     ] = "auto",
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column of a table that holds the texts or paths.")
+        str | None, typer.Option(metavar="NAME", help="The table column with the texts or paths.")
     ] = None,
     ids: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column of a table that holds the ids, or a file of ids.")
+        str | None, typer.Option(metavar="NAME", help="The table column with the ids, or a file of ids.")
     ] = None,
-    batch: Annotated[int, typer.Option(metavar="N", help="How many items the model gets at once.")] = 32,
+    batch: Annotated[int, typer.Option(metavar="N", help="Items per batch.")] = 32,
     max_length: Annotated[
-        int | None, typer.Option(metavar="N", help="Tokens of a text that are read; as many as the model can, if not.")
+        int | None,
+        typer.Option(metavar="N", help="Tokens to read of each text; as many as the model takes by default."),
     ] = None,
-    frames: Annotated[int, typer.Option(metavar="N", help="Evenly spaced frames of a video, whose mean it is.")] = 8,
+    frames: Annotated[
+        int, typer.Option(metavar="N", help="Evenly spaced frames per video; their embeddings are averaged.")
+    ] = 8,
     device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1, mps; a GPU if there is one.")
+        str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1 or mps; by default a GPU if there is one.")
     ] = None,
     precision: Annotated[
         str, typer.Option(metavar="NAME", help="float32 or float16; auto is float16 on a GPU and float32 on a CPU.")
     ] = "auto",
     raw: Annotated[
-        bool, typer.Option("--raw", help="Leave the vectors at the length that the model gave them.")
+        bool, typer.Option("--raw", help="Keep the vectors' own lengths instead of scaling to unit length.")
     ] = False,
     skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Leave files out that cannot be read, and count them.")
+        bool, typer.Option("--skip-broken", help="Skip files that cannot be read, and count them.")
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Turn images, audio files, videos or texts into embeddings, one row each, with their ids beside them.
+    """Turn images, audio files, videos or texts into embeddings, one row each, with their ids.
 
-    Finished batches are kept beside the output (OUT.part) until all are there; after an interruption the same command
-    goes on from them. A small record beside the output (.encoded.json) says which ids belong to which vectors.
-    Rows have unit length unless --raw is given.
+    Finished batches are saved next to the output (OUT.part) until all are done; after an interruption, run the same
+    command again to continue. A record next to the output (.encoded.json) ties the ids to the vectors. Rows have unit
+    length unless --raw is given.
 
     \b
     Examples:
@@ -81,19 +84,19 @@ def command(
       unhub encode captions.txt --model ./clip-vit-base-patch32 -o captions.npy
       unhub encode articles.jsonl --column title --model ./all-MiniLM-L6-v2 -o articles.npy --json
     """
-    from unhub.encode import encode_files
-    from unhub.encode.parts import ids_beside
+    from unhub import encode
+    from unhub.encoders.parts import ids_beside
 
     replaced = output.check(out, (".npy",), (source,))
-    if skip_broken:  # the ids of what is left out would go
+    if skip_broken:  # a file of ids would be overwritten
         output.check(str(ids_beside(Path(out))), (".txt",), (ids,))
     part = Path(f"{out}.part").expanduser()
     try:
         with working("loading the model") as progress:
-            done = encode_files(
+            done = encode(
                 source,
                 model=model,
-                out=out,
+                output=out,
                 kind=kind,
                 library=library,
                 column=column,
@@ -110,7 +113,7 @@ def command(
     except KeyboardInterrupt:
         if not part.exists():
             raise
-        console.complain(f"interrupted; what is finished is in {part}: the same command goes on.")
+        console.complain(f"interrupted; finished batches are in {part}: run the same command again to continue.")
         raise typer.Exit(INTERRUPTED) from None
     plain = _plain(done, out, replaced)
     if json:
@@ -153,11 +156,11 @@ def _show(plain: dict[str, Any]) -> None:
     limit = f", up to {plain['max_length']} tokens" if plain["max_length"] is not None else ""
     console.say(f"{plain['kind']} by {plain['vector']}{limit}, {plain['precision']} on {plain['device']}")
     if plain["resumed"]:
-        console.say(f"{plain['resumed']:,} items were finished before")
+        console.say(f"{plain['resumed']:,} items were done already")
     if plain["skipped"]:
         names = ", ".join(name for name in plain["skipped"][:SHOWN_SKIPPED])
         more = ", ..." if len(plain["skipped"]) > SHOWN_SKIPPED else ""
-        console.say(f"left out, since they cannot be read: {len(plain['skipped']):,} ({names}{more})")
+        console.say(f"skipped, unreadable: {len(plain['skipped']):,} ({names}{more})")
     length = "unit vectors" if plain["unit"] else "vectors"
     what = f"{plain['rows']:,} {length} of {plain['dim']:,} numbers, ids in {plain['ids']}"
     output.tell(plain["output"], what, replaced=plain["replaced"])

@@ -1,4 +1,4 @@
-"""``unhub evaluate``: methods x metrics, as a table, a file or JSON."""
+"""``unhub evaluate`` and ``unhub diagnose``: what methods gain, and how uneven retrieval is without one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from unhub.cli import console, options, output, results
+from unhub.cli.console import working
 from unhub.cli.inputs import relevance, sizes
-from unhub.cli.progress import working
 from unhub.foundation.errors import InputError
 
 SOURCES = (
@@ -19,6 +19,7 @@ SETTINGS = (
     "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize",
     "memory", "resamples", "seed",
 )  # fmt: skip
+DIAGNOSED = ("scores", "queries", "targets", "target_ids", "ignore_self", "metric", "normalize", "memory")
 
 
 def command(
@@ -40,25 +41,32 @@ def command(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="With commas between, or 'all'; none,is,sn and, with a target bank, dbsn if not given.",
+            help="Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn.",
             show_default=False,
         ),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="With commas between, such as R@1,MnR.", show_default=False)
+        str | None, typer.Option(metavar="NAMES", help="Comma-separated, such as R@1,MnR.", show_default=False)
     ] = None,
     direction: Annotated[
-        str, typer.Option(metavar="forward|reverse|both", help="Queries find targets, or the other way.")
+        str, typer.Option(metavar="forward|reverse|both", help="Queries retrieve targets, or the reverse.")
     ] = "forward",
     ties: Annotated[
-        str, typer.Option(metavar="NAME", help="Rank of equal scores: average, optimistic, pessimistic, index.")
+        str, typer.Option(metavar="NAME", help="Rank of tied scores: average, optimistic, pessimistic or index.")
     ] = "average",
     group_targets: Annotated[
-        str | None, typer.Option(metavar="max", help="Targets of one query count as one.", show_default=False)
+        str | None, typer.Option(metavar="max", help="Count the targets of one query as one.", show_default=False)
     ] = None,
     ignore_self: options.IgnoreSelf = False,
     allow_overlap: options.AllowOverlap = False,
     allow_empty: options.AllowEmpty = False,
+    correction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Judge this saved correction (.unhub) as it is, next to none.", show_default=False
+        ),
+    ] = None,
+    protocol: options.Protocol = None,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,
     tau2: options.Tau2 = None,
@@ -70,25 +78,26 @@ def command(
     w: options.W = None,
     gamma: options.Gamma = None,
     reg: options.Reg = None,
-    metric: options.Metric = "cosine",
+    metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
-    resamples: Annotated[int, typer.Option(metavar="N", help="Bootstrap rounds of the intervals.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")] = 0,
+    resamples: Annotated[int, typer.Option(metavar="N", help="Bootstrap resamples for the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the bootstrap.")] = 0,
     compare: Annotated[
         bool | None,
-        typer.Option("--compare/--no-compare", help="Compare R@1 with none; on a terminal by default."),
+        typer.Option("--compare/--no-compare", help="Compare R@1 with no correction; the default on a terminal."),
     ] = None,
     form: Annotated[
         str, typer.Option("--format", metavar="NAME", help="table, markdown, latex, csv or json.")
     ] = "table",
     json: options.Json = False,
-    out: Annotated[str | None, output.option("Also write: .json, .csv, .md, .tex or .txt.")] = None,
+    out: Annotated[str | None, output.option("Also write the table to a file: .json, .csv, .md, .tex or .txt.")] = None,
 ) -> None:
-    """Measure what methods bring: test queries, a gallery, the right answers and, best, a bank of other queries.
+    """Measure what each method gains on test queries with known relevant targets.
 
-    Without a bank the test queries are the bank, and the rows carry the word transductive. Each method keeps its
-    published temperature, made for cosines, unless one is given: --tau auto follows the spread of the scores.
+    Give a bank of other queries. Without one, methods learn from the test queries themselves and their rows say
+    transductive. --protocol paper uses the constants of each method's paper, and --correction judges a saved
+    correction as it is.
 
     \b
     Examples:
@@ -101,47 +110,45 @@ def command(
     sources = options.given(context, SOURCES)
     shape = "json" if json else form
     if shape not in results.FORMATS:
-        raise InputError(f"format is {form!r}; use one of {', '.join(results.FORMATS)}.")
+        raise InputError("form", f"is {form!r}", f"use one of {', '.join(results.FORMATS)}")
     if compare and "csv" in (shape, results.ENDINGS.get(output.ending(out)) if out is not None else None):
-        raise InputError("a comparison has no place among the columns of a CSV; write it as .json, .md, .tex or .txt.")
+        raise InputError(
+            "a CSV has no place for the comparison; write .json, .md, .tex or .txt, or leave out --compare."
+        )
     replaced = output.check(out, tuple(results.ENDINGS), (relevant, *sources.values()))
     if relevant is None:
-        raise InputError("relevant is missing; say which targets are right with --relevant (a file, or diagonal).")
-    chosen = _methods(methods, target_bank is not None or cross_bank_scores is not None, baseline=compare is True)
-    hyper = temperatures(chosen, options.given(context, options.HYPER_PARAMETERS))
-    asked: dict[str, Any] = {} if metrics is None else {"metrics": options.names(metrics)}
-    if compare and results.ON not in asked.get("metrics", [results.ON]):
-        raise InputError(f"--compare is about {results.ON}; name it among the metrics, or leave --compare out.")
+        raise InputError("relevant", "is missing", "name a file of relevant targets, or pass diagonal")
+    chosen = _methods(
+        methods or (None if correction is None else "none"),
+        target_bank is not None or cross_bank_scores is not None,
+        baseline=compare is True,
+    )
+    hyper = options.given(context, options.HYPER_PARAMETERS)
+    paper = options.paper_methods(chosen, protocol, hyper)
+    more: dict[str, Any] = {} if metrics is None else {"metrics": options.names(metrics)}
+    if correction is not None:
+        more["correction"] = correction
+    if compare and results.ON not in more.get("metrics", [results.ON]):
+        raise InputError(f"--compare needs {results.ON}; add it to --metrics, or leave out --compare.")
     with working("evaluating") as progress:
-        found = unhub.evaluate(
+        evaluation = unhub.evaluate(
             relevant=relevance(relevant, sizes(sources)),
-            methods=chosen,
+            methods=chosen if paper is None else paper,
             progress=progress,
             **sources,
             **options.given(context, SETTINGS),
-            **asked,
-            **hyper,
+            **more,
+            **({} if paper is not None else hyper),
         )
     if out is not None:
-        output.write_text(out, results.FORMATS[results.ENDINGS[output.ending(out)]](found, compare is True))
+        output.write_text(out, results.FORMATS[results.ENDINGS[output.ending(out)]](evaluation, compare is True))
     if shape == "table" and console.on_terminal():
-        results.show(found, compare=compare is not False)
+        results.show(evaluation, compare=compare is not False)
     else:
-        tell = console.lines if shape == "table" else console.exactly
-        tell(results.FORMATS[shape](found, compare is True))
+        write = console.lines if shape == "table" else console.exactly
+        write(results.FORMATS[shape](evaluation, compare is True))
     if out is not None and shape == "table":
-        output.tell(out, f"{len(found):,} methods", replaced=replaced)
-
-
-def temperatures(chosen: list[str], hyper: dict[str, Any]) -> dict[str, Any]:
-    """The hyper-parameters, where ``--tau auto`` reaches the two temperatures of dualis and dualdis as well."""
-    from unhub.methods import REGISTRY
-
-    if hyper.get("tau") != "auto":
-        return hyper
-    known = {field for name in chosen if name in REGISTRY for field in REGISTRY[name].__dataclass_fields__}
-    automatic = {name: "auto" for name in options.TEMPERATURES if name in known} or {"tau": "auto"}
-    return automatic | {name: value for name, value in hyper.items() if name != "tau"}
+        output.tell(out, f"{len(evaluation):,} methods", replaced=replaced)
 
 
 def _methods(text: str | None, target_bank: bool, *, baseline: bool) -> list[str]:
@@ -153,3 +160,63 @@ def _methods(text: str | None, target_bank: bool, *, baseline: bool) -> list[str
         return ["none", "is", "sn", *(["dbsn"] if target_bank else [])]
     chosen = options.names(text)
     return [results.BASELINE, *chosen] if baseline and results.BASELINE not in chosen else chosen
+
+
+def diagnose_command(
+    context: typer.Context,
+    queries: options.Queries = None,
+    targets: options.Targets = None,
+    scores: options.Scores = None,
+    target_ids: options.TargetIds = None,
+    hubs: Annotated[int, typer.Option("--hubs", metavar="N", help="Number of hubs to list.")] = 10,
+    ignore_self: options.IgnoreSelf = False,
+    metric: options.Similarity = "cosine",
+    normalize: options.Normalize = False,
+    memory: options.Memory = None,
+    json: options.Json = False,
+    out: Annotated[str | None, output.option("Also write the numbers to a .json file.")] = None,
+) -> None:
+    """Show how uneven retrieval is without a correction: hubs, and targets that are never retrieved.
+
+    \b
+    Examples:
+      unhub diagnose --queries queries.npy --targets targets.npy
+      unhub diagnose --scores scores.npy --hubs 3 --json
+    """
+    import unhub
+    from unhub.core.parameters import count
+
+    hubs = count("hubs", hubs)
+    replaced = output.check(out, (".json",), (queries, targets, scores, target_ids))
+    with working("diagnosing") as progress:
+        diagnosis = unhub.diagnose(**options.given(context, DIAGNOSED), progress=progress)
+    plain = diagnosis.to_dict() | {
+        "hubs": [{"row": hub.row, "id": hub.id, "count": hub.count} for hub in diagnosis.hubs(hubs)],
+    }
+    if out is not None:
+        output.write_text(out, console.as_json(plain))
+    if json:
+        console.data(plain)
+        return
+    _show_diagnosis(diagnosis, hubs)
+    if out is not None:
+        output.tell(out, "the diagnosis", replaced=replaced)
+
+
+def _show_diagnosis(diagnosis: Any, most: int) -> None:
+    console.say(diagnosis.sentence, style="bold")
+    console.say()
+    families = dict.fromkeys(name.partition("@")[0] for name in diagnosis.values)
+    rows = [[name, *(f"{diagnosis[f'{name}@{k}']:.2f}" for k in (1, 5, 10))] for name in families]
+    console.table(("hubness", "k = 1", "k = 5", "k = 10"), rows)
+    console.say()
+    console.say(f"Most often in the top 10 of {diagnosis.queries:,} queries:")
+    console.table(
+        ("target", "times", "queries"),
+        [[hub.id, f"{hub.count:,}", f"{hub.count / diagnosis.queries:.1%}"] for hub in diagnosis.hubs(most)],
+    )
+    console.say()
+    console.say(
+        f"Scores run from {diagnosis.low:.3f} to {diagnosis.high:.3f} (standard deviation {diagnosis.spread:.4f}); "
+        f"--tau auto is {diagnosis.tau:.3g} here."
+    )

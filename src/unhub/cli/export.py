@@ -1,4 +1,4 @@
-"""``unhub export``: a correction written beside the vectors of a store, tested there, and put to use."""
+"""``unhub export`` and ``unhub rollback``: a correction in a vector store, and the way back."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from unhub.cli import console, options
-from unhub.cli.progress import working
+from unhub.cli.console import working
 from unhub.foundation.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from unhub.serving.export import Exported
-    from unhub.stores import Form, Plan
+    from unhub.deploy.export import ExportResult
+    from unhub.stores import ExportPlan, Strategy
 
 SCHEMA_VERSION = 1
 POOR = 0.8
-"""recall of an index below which it is said that it can do better"""
+"""recall of an index below which a note says so"""
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub fit wrote.")],
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="ADDRESS", help="The collection, such as qdrant://localhost/photos.")
+        str,
+        typer.Option("--to", metavar="ADDRESS", help="The collection to export to, such as qdrant://localhost/photos."),
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written where, and write nothing.")
-    ] = False,
-    form: Annotated[
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    strategy: Annotated[
         str | None,
         typer.Option(
+            "--strategy",
+            "--form",
             metavar="NAME",
-            help="augment, constant_norm, expression, column, payload or rerank; chosen by the store if not given.",
+            help="augment, constant_norm, expression, column, payload or rerank; the store's best by default.",
             show_default=False,
         ),
     ] = None,
@@ -40,18 +41,18 @@ def command(
         int | None,
         typer.Option(
             metavar="N",
-            help="Pad vectors to a multiple of this; 8 for codes and 1 for floats if not given.",
+            help="Pad vectors to a multiple of this; by default 8 for codes and 1 for floats.",
             show_default=False,
         ),
     ] = None,
     scale: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Write the bias this much larger.", show_default=False)
+        float | None, typer.Option(metavar="NUMBER", help="Scale the stored bias by this factor.", show_default=False)
     ] = None,
     alias: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Point this alias at the new collection; NAME_corrected if not given, where there are aliases.",
+            help="Point this alias at the new collection; NAME_corrected by default, in stores with aliases.",
             show_default=False,
         ),
     ] = None,
@@ -59,49 +60,50 @@ def command(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Have searches look at this many times as much as raw ones; if not given, at as much as it takes to "
-            "miss no more.",
+            help="Search effort relative to uncorrected search; by default as much as keeps the recall.",
             show_default=False,
         ),
     ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Give items that the correction does not know a bias of 0.")
+        bool, typer.Option("--allow-missing", help="Give items that are not in the correction a bias of 0.")
     ] = False,
     batch: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Items read and written at once; 4,096 if not given.", show_default=False),
+        typer.Option(metavar="N", help="Items per batch; 4,096 by default.", show_default=False),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Make a store answer by score + bias, beside what it has; the old collection is only read and goes on serving.
+    """Write a correction to a vector store, so that it ranks by score + bias; the old collection keeps serving.
 
-    Every item is compared with the correction, written to a new place, and some probes are asked through the store and
-    set beside exact corrected search; only if that holds is the new place put to use. Interrupted or killed, the same
-    command goes on. unhub rollback takes it back.
+    Every item is compared with the correction and written to a new collection or field. A self-test then compares the
+    store's answers with exact corrected search, and only if it passes is the new place put to use. After an
+    interruption, run the same command again. unhub rollback undoes it.
 
     \b
     Examples:
       unhub export photos.unhub --to faiss://photos.faiss --dry-run
       unhub export photos.unhub --to faiss://photos.faiss
     """
-    from unhub.serving.export import export, plan_export
+    from unhub.deploy.export import export
+    from unhub.deploy.planning import plan_export
     from unhub.stores.protocol import BLOCK
 
-    chosen = _form(form)
+    options.check_url("to", to)
+    chosen = _strategy(strategy)
     if dry_run:
         with working("planning"):
-            plan = plan_export(correction, to, form=chosen, pad_to=pad_to, scale=scale, alias=alias)
+            plan = plan_export(correction, to, strategy=chosen, pad_to=pad_to, scale=scale, alias=alias)
         if json:
-            console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "plan": plan.plain()})
+            console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "plan": plan.to_dict()})
         else:
             _show_plan(plan)
-            console.say("nothing was written (--dry-run)")
+            console.say("dry run: nothing was written")
         return
     with working("exporting") as progress:
         done = export(
             correction,
             to,
-            form=chosen,
+            strategy=chosen,
             pad_to=pad_to,
             scale=scale,
             alias=alias,
@@ -111,48 +113,87 @@ def command(
             progress=progress,
         )
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, **done.plain()})
+        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict()})
     else:
         _show(done, correction)
-    if not done.tested.passed:
-        few = done.plan.form in ("payload", "rerank")
-        other = "fetch more, with fetch=1000 in the address" if few else "try another --form"
+    if not done.self_test.passed:
+        few = done.plan.strategy in ("payload", "rerank")
+        other = "fetch more, with fetch=1000 in the address" if few else "try another --strategy"
         raise StoreError(
-            f"the self-test failed ({done.tested}), so {done.record.place} is not put to use and "
-            f"{done.plan.origin.url} serves as before; take it back with unhub rollback {shlex.quote(correction)} --to "
+            f"the self-test failed ({done.self_test}), so {done.record.destination} is not used and "
+            f"{done.plan.origin.url} serves as before; remove it with unhub rollback {shlex.quote(correction)} --to "
             f"{shlex.quote(done.plan.origin.url)}, or {other}."
         )
 
 
-def _form(name: str | None) -> Form | None:
-    from unhub.stores import Form
+def rollback_command(
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="The correction that was exported.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="ADDRESS",
+            help="The store to undo the export in; without it, the exports of this correction are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Undo the exports of a correction, finished or not; the original collection was never changed.
+
+    Connects only to the store that --to names, and removes only what unhub created and marked there. Running it again
+    does nothing.
+
+    \b
+    Examples:
+      unhub rollback photos.unhub --to faiss://photos.faiss
+    """
+    from unhub.deploy.rollback import rollback
+
+    with working("rolling back"):
+        done = rollback(correction, to=to)
+    if json:
+        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "exports": done.to_dict()})
+        return
+    for each in done.exports:
+        what = f"removed {each.destination}" if done.removed(each) is not None else "nothing to remove"
+        console.say(f"{each.origin}: {what}")
+        if each.alias is not None:
+            now = done.aliases.get(each.alias)
+            console.say(f"alias {each.alias} {f'points to {now}' if now else 'is gone'}")
+    if not done.exports:
+        console.say("nothing to roll back")
+
+
+def _strategy(name: str | None) -> Strategy | None:
+    from unhub.stores import Strategy
 
     if name is None:
         return None
-    known = get_args(Form)
+    known = get_args(Strategy)
     if name.replace("-", "_") not in known:
-        raise InputError(f"there is no form {name!r}; known are {', '.join(known)}.")
-    return cast("Form", name.replace("-", "_"))
+        raise InputError("strategy", f"is {name!r}, which does not exist", f"use one of {', '.join(known)}")
+    return cast("Strategy", name.replace("-", "_"))
 
 
-def _show_plan(plan: Plan) -> None:
-    from unhub.stores.plan import WORDS
+def _show_plan(plan: ExportPlan) -> None:
+    from unhub.stores.export_plan import WORDS
 
-    console.say(f"{plan.form}: {WORDS[plan.form]}", style="bold")
+    console.say(f"{plan.strategy}: {WORDS[plan.strategy]}", style="bold")
     shown: list[tuple[str, Any]] = [
         ("store", f"{plan.origin.url} ({plan.origin.index}, {plan.origin.metric})"),
         ("items", f"{plan.items:,} of {plan.origin.dim} numbers"),
-        ("writes to", plan.place or "nothing"),
+        ("writes to", plan.destination or "nothing"),
     ]
     if plan.megabytes:
-        width = f", {plan.layout.width} numbers each" if plan.megabytes > plan.items * 4e-6 else ""
+        width = f", {plan.encoding.width} numbers each" if plan.megabytes > plan.items * 4e-6 else ""
         shown.append(("how much", f"about {plan.megabytes:,.1f} MB{width}"))
         shown.append(("how long", f"about {_duration(plan.seconds)}"))
     if plan.alias is not None:
         shown.append(("alias", plan.alias))
     console.table(("", ""), [list(each) for each in shown], left=[0, 1])
     for note in plan.notes:
-        console.say(f"note: {note}")
+        console.say(f"note: {console.in_flags(note)}")
 
 
 def _duration(seconds: float) -> str:
@@ -161,21 +202,21 @@ def _duration(seconds: float) -> str:
     return f"{round(seconds / 60)} min"
 
 
-def _show(done: Exported, correction: str) -> None:
+def _show(done: ExportResult, correction: str) -> None:
     _show_plan(done.plan)
-    earlier = f" ({done.found:,} were there from before)" if done.found else ""
-    if done.record.place is not None:
-        console.say(f"wrote {done.written:,} items to {done.record.place}{earlier}")
-    console.say(f"self-test: {done.tested}")
-    if not done.tested.passed:
+    earlier = f" ({done.already_written:,} were there already)" if done.already_written else ""
+    if done.record.destination is not None:
+        console.say(f"wrote {done.written:,} items to {done.record.destination}{earlier}")
+    console.say(f"self-test: {done.self_test}")
+    if not done.self_test.passed:
         return
-    if not done.tested.exact and done.tested.raw_recall < POOR:
+    if not done.self_test.exact and done.self_test.raw_recall < POOR:
         console.say(
-            f"note: the store's own index finds only {done.tested.raw_recall:.0%} of the exact ten best, and the "
-            f"corrected one as many; have searches look at more (nprobe, ef), or export again with --effort"
+            f"note: the store's own index finds only {done.self_test.raw_recall:.0%} of the exact top 10, and so does "
+            f"the corrected one; raise its search effort (nprobe, ef), or export again with --effort"
         )
     if done.record.alias is not None:
-        console.say(f"alias {done.record.alias} points to {done.record.place}")
+        console.say(f"alias {done.record.alias} points to {done.record.destination}")
     console.say("next:")
     file, store = shlex.quote(correction), shlex.quote(done.plan.origin.url)
     console.say(f"  unhub search {file} --store {store} --queries QUERIES.npy")

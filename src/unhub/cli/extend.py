@@ -1,4 +1,4 @@
-"""``unhub extend``: the exact bias of targets that were not there when the correction was fitted."""
+"""``unhub extend``: the exact bias of targets added after the fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unhub.cli import console, options, output
-from unhub.cli.progress import Progress, working
+from unhub.cli.console import Progress, working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".npy", ".unhub")
 SHOWN_TARGETS = 10
-"""new targets that a terminal shows; a pipe or a file gets all of them"""
+"""new targets shown on a terminal; a pipe or a file gets all of them"""
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub fit wrote.")],
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
     targets: Annotated[
         str | None, typer.Option(metavar="FILE", help="Embeddings of the new targets.", show_default=False)
     ] = None,
@@ -35,32 +35,39 @@ def command(
     ] = None,
     scores: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Bank x new targets, if it was fitted on scores.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Score matrix, bank x new targets, for a correction fitted on scores.",
+            show_default=False,
+        ),
     ] = None,
     target_bank_scores: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Target bank x new targets, for dualis.", show_default=False)
+        str | None,
+        typer.Option(metavar="FILE", help="Score matrix, target bank x new targets, for dualis.", show_default=False),
     ] = None,
     from_store: Annotated[
-        bool, typer.Option("--from-store", help="Bring it up to date with the store that --store names.")
+        bool, typer.Option("--from-store", help="Same as --store alone; kept for older scripts.")
     ] = False,
     store: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="The store that it was fitted from, such as qdrant://localhost/photos."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="Bring the correction up to date with this store, such as qdrant://localhost/photos.",
+        ),
     ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[
-        str | None, output.option("The biases (.csv, .tsv, .jsonl, .json, .npy), or a longer correction (.unhub).")
+        str | None, output.option("The biases (.csv, .tsv, .jsonl, .json, .npy), or the extended correction (.unhub).")
     ] = None,
 ) -> None:
-    """Give new targets their exact bias, without fitting again.
+    """Compute the exact bias of new targets, without a refit.
 
-    With --store the store itself is compared with the correction: what is new or has another vector gets its exact
-    bias, what is gone is dropped, what was exported is brought up to date as well, and the correction file is replaced
-    (or written to -o).
+    Without -o the biases are printed and nothing is saved. -o CORRECTION extends the correction in place; if it ends
+    with the same targets already, as after an interrupted run, nothing is appended.
 
-    A correction may be extended in place (-o CORRECTION). If it ends with the same targets already, as after a run that
-    was stopped, nothing is appended.
+    With --store the correction is compared with the store: new and changed items get their exact bias, deleted ones are
+    dropped, exports are updated too, and the correction file is replaced (or written to -o).
 
     \b
     Examples:
@@ -72,12 +79,13 @@ def command(
     import unhub
 
     if from_store or store is not None:
-        given = (targets, target_ids, scores, target_bank_scores)
-        _refresh(correction, store, given, output_path=out, json=json)
+        files = (targets, target_ids, scores, target_bank_scores)
+        options.check_url("store", store)
+        _refresh(correction, store, files, output_path=out, json=json)
         return
     replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
     if (targets is None) == (scores is None):
-        raise InputError("extend takes the new targets as embeddings (--targets) or as scores (--scores), one of them.")
+        raise InputError("extend needs the new targets: either embeddings (--targets) or scores (--scores).")
     with _alone(correction, out):
         with working("extending") as progress:
             loaded = unhub.load(correction, memory=memory)
@@ -106,34 +114,38 @@ def command(
     if tail is not None:
         console.say(
             f"{correction} ends with these {len(tail):,} targets already; nothing to do. To append "
-            f"them once more, give them other ids (--target-ids)."
+            f"them again, give them other ids (--target-ids)."
         )
     elif out is not None:
         output.tell(out, _what(out, loaded, bias), replaced=replaced)
+    else:
+        console.complain(
+            "nothing was saved; add -o bias.csv, or -o with the name of a .unhub to extend the correction."
+        )
 
 
 def _refresh(
-    correction: str, store: str | None, given: tuple[str | None, ...], *, output_path: str | None, json: bool
+    correction: str, store: str | None, files: tuple[str | None, ...], *, output_path: str | None, json: bool
 ) -> None:
-    """Brings the correction, and what was exported of it, up to date with its store."""
-    from unhub.serving.refresh import refresh
+    """Bring the correction and its exports up to date with the store."""
+    from unhub.deploy.refresh import refresh
 
-    if any(each is not None for each in given):
+    if any(each is not None for each in files):
         raise InputError("--store reads the new targets from the store; leave out --targets and --scores.")
     replaced = output.check(output_path or correction, (".unhub",))
     with working("comparing") as progress:
         done = refresh(correction, store, out=output_path, progress=progress)
     target = output_path or correction
     if json:
-        plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.plain(), "output": target}
+        plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict(), "output": target}
         same = not (done.new or done.changed or done.gone) and output_path is None
         console.data(plain | {"replaced": replaced and not same})
         return
-    console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} gone")
+    console.say(f"{len(done.new):,} new, {len(done.changed):,} changed, {len(done.gone):,} deleted")
     if done.stale:
-        console.say("what was exported cannot take the changes and is behind now: run unhub export again")
-    elif places := [each.place for each in done.correction.exports if each.place is not None]:
-        console.say(f"what was exported has the same changes: {', '.join(dict.fromkeys(places))}")
+        console.say("the export cannot be updated and is now out of date: run unhub export again")
+    elif places := [each.destination for each in done.correction.exports if each.destination is not None]:
+        console.say(f"updated the exports too: {', '.join(dict.fromkeys(places))}")
     if not (done.new or done.changed or done.gone) and output_path is None:
         console.say(f"{correction} is up to date")
         return
@@ -142,37 +154,37 @@ def _refresh(
 
 def _new(targets: str, target_ids: str | None) -> Rows:
     """The new targets, with their ids where they have any."""
-    from unhub.api.galleries import open_source
-    from unhub.api.sources import named
+    from unhub.dataset.galleries import open_source
+    from unhub.dataset.reader import named
 
     return named(open_source(targets, name="targets"), target_ids)
 
 
 def _in_place(correction: str, out: str | None) -> bool:
-    """Whether the correction is to be replaced by the longer one."""
+    """Whether the extended correction replaces the correction."""
     return out is not None and output.same_file(Path(correction).expanduser(), Path(out).expanduser())
 
 
 @contextmanager
 def _alone(correction: str, out: str | None) -> Iterator[None]:
-    """Nobody else replaces the correction between our reading it and our writing it."""
+    """Lock the correction between reading and replacing it."""
     if not _in_place(correction, out):
         yield
         return
-    from unhub.serving.journal import Journal
+    from unhub.deploy.journal import Journal
 
     with Journal(correction).alone():
         yield
 
 
 def _tail(loaded: Correction, new: Rows) -> tuple[str, ...] | None:
-    """The ids of the last targets, if they are what appending these would leave: the same ids and the same vectors."""
+    """The ids of the last targets if these were appended already: the same ids and the same vectors."""
     ids = new.ids or _row_ids(loaded.bias.size - len(new), len(new))
     return ids if loaded.ends_with(new, ids) else None
 
 
 def _row_ids(first: int, count: int) -> tuple[str, ...]:
-    """Ids of targets that have none: the rows that they have at the gallery's end."""
+    """Ids for targets without any: their rows at the end of the gallery."""
     return tuple(str(first + row) for row in range(count))
 
 
@@ -184,7 +196,7 @@ def _from_scores(
     progress: Progress | None,
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """The bias of each new target, and its id."""
-    from unhub.api.sources import column_ids
+    from unhub.dataset.reader import column_ids
 
     bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)
     return bias, column_ids(target_ids, len(bias), "scores") or _row_ids(loaded.bias.size, len(bias))
@@ -194,7 +206,7 @@ def _write(out: str, loaded: Correction, new: Rows | None, ids: tuple[str, ...],
     kind = output.ending(out)
     if kind == ".unhub":
         if new is None:
-            raise InputError("a longer correction needs the embeddings of the new targets; pass --targets.")
+            raise InputError("an extended correction needs the embeddings of the new targets; pass --targets.")
         loaded.extended(new, ids=list(ids)).save(out)
     elif kind == ".npy":
         import numpy as np
@@ -213,8 +225,8 @@ def _what(out: str, loaded: Correction, bias: FloatArray) -> str:
     if output.ending(out) != ".unhub":
         return f"the bias of {len(bias):,} new targets"
     return (
-        f"the bias of {loaded.bias.size:,} targets and of {len(bias):,} new ones after them; search it with "
-        f"--targets, the vectors of both in this order"
+        f"the bias of {loaded.bias.size:,} targets and {len(bias):,} new ones after them; to search it, pass --targets "
+        f"with the vectors of both in this order"
     )
 
 
@@ -224,6 +236,6 @@ def _show(ids: tuple[str, ...], bias: FloatArray, *, whole: bool) -> None:
     if console.on_terminal():
         console.table(("id", "bias"), rows[:SHOWN_TARGETS])
         if len(rows) > SHOWN_TARGETS and whole:
-            console.say(f"and {len(rows) - SHOWN_TARGETS:,} more; write all with -o bias.csv")
+            console.say(f"and {len(rows) - SHOWN_TARGETS:,} more; -o bias.csv writes all of them")
     elif whole:
         console.exactly(output.table_text(".tsv", ("id", "bias"), rows).removesuffix("\n"))

@@ -1,4 +1,4 @@
-"""``unhub fit``: from a gallery and past queries to a correction file."""
+"""``unhub fit``: a correction file from a gallery and past queries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options, output
+from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
-from unhub.cli.progress import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SETTINGS = ("ignore_self", "metric", "normalize", "memory")
 
 def command(
     context: typer.Context,
-    out: Annotated[str, output.option("The correction: a file that ends in .unhub.")],
+    out: Annotated[str, output.option("The correction file to write; ends in .unhub.")],
     targets: options.Targets = None,
     query_bank: options.QueryBank = None,
     target_bank: options.TargetBank = None,
@@ -43,7 +43,8 @@ def command(
     method: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="none, is, dualis, sn, dbsn, nnn, csls or dn; dbsn with a target bank, else sn."
+            metavar="NAME",
+            help="none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn.",
         ),
     ] = None,
     tau: options.Tau = None,
@@ -55,23 +56,21 @@ def command(
     k: options.K = None,
     alpha: options.Alpha = None,
     w: options.W = None,
-    gamma: options.Gamma = None,
-    reg: options.Reg = None,
+    protocol: options.Protocol = None,
     ignore_self: options.IgnoreSelf = False,
-    metric: options.Metric = "cosine",
+    metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a fit that was interrupted, from its last finished round.")
+        bool, typer.Option("--resume", help="Continue an interrupted fit from its last finished iteration.")
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Estimate one number per target from past queries, and keep it in a file that search, extend and export use.
+    """Estimate one number per target from past queries, and save it for search, extend and export.
 
-    The targets are a file, or a collection of a vector store by its address (qdrant://localhost/photos).
-
-    Temperatures follow the spread of the scores unless one is given (--tau 0.01 is the paper's). A fit that lasts keeps
-    its last finished round beside the output (OUT.part) until it is done; --resume goes on from there.
+    The targets are a file, or a collection in a vector store (qdrant://localhost/photos). Temperatures follow the
+    spread of the scores; --protocol paper uses the constants of the method's paper. A long fit saves its last finished
+    iteration next to the output (OUT.part) until it is done; --resume continues from there.
 
     \b
     Examples:
@@ -86,12 +85,14 @@ def command(
     sources = options.given(context, SOURCES)
     replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
-    hyper = automatic(name, options.given(context, options.HYPER_PARAMETERS)) | options.given(context, SETTINGS)
+    hyper = options.given(context, options.HYPER_PARAMETERS)
+    paper = options.paper_methods([name], protocol, hyper)
+    hyper = {} if paper is not None else hyper
     part = os.path.expanduser(f"{out}.part")
     try:
         with working(f"fitting {name}") as progress:
             correction = unhub.fit(
-                name,
+                name if paper is None else paper[0],
                 **sources,
                 target_ids=target_ids,
                 checkpoint=part,
@@ -99,12 +100,15 @@ def command(
                 keep_checkpoint=True,
                 progress=progress,
                 **hyper,
+                **options.given(context, SETTINGS),
             )
             _save(correction, out, part)
     except KeyboardInterrupt:
         if not os.path.exists(part):
             raise
-        console.complain(f"interrupted; the rounds that are finished are in {part}: the same with --resume goes on.")
+        console.complain(
+            f"interrupted; finished iterations are in {part}: run the same command with --resume to continue."
+        )
         raise typer.Exit(INTERRUPTED) from None
     plain = _plain(correction, out, replaced)
     if json:
@@ -114,36 +118,27 @@ def command(
 
 
 def _save(correction: Correction, out: str, part: str) -> None:
-    """Writes the correction; only then may its rounds go."""
+    """Write the correction, then remove its checkpoint."""
     try:
         replace(correction, exports=_exports_of(out)).save(out)
     except (InputError, OSError):
         if os.path.exists(part):
-            console.complain(f"the rounds are kept in {part}: once there is room, the same with --resume goes on.")
+            console.complain(f"finished iterations are in {part}: make room, then run the same command with --resume.")
         raise
     try:
         Path(part).unlink(missing_ok=True)
     except OSError as error:
-        console.complain(f"note: {part} is of no use any more but could not be removed: {error.strerror}.")
+        console.complain(f"note: {part} is no longer needed but could not be removed: {error.strerror}.")
 
 
 def _exports_of(out: str) -> tuple[Export, ...]:
-    """The exports that a file which is about to be replaced knows of, so that rollback still does."""
+    """The exports recorded in a file that is about to be replaced, so that rollback still works."""
     from unhub.api.artefact import load
 
     try:
         return load(out).exports if Path(out).expanduser().exists() else ()
     except InputError:
         return ()
-
-
-def automatic(name: str, hyper: dict[str, Any]) -> dict[str, Any]:
-    """The hyper-parameters with every temperature of the method on "auto", unless one was given."""
-    from unhub.methods import method, settings
-
-    if any(each in hyper for each in options.TEMPERATURES):
-        return hyper
-    return hyper | {each: "auto" for each in options.TEMPERATURES if each in settings(method(name))}
 
 
 def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
@@ -165,7 +160,7 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
             {"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst
         ],
         "fingerprint": correction.fingerprint,
-        "warnings": list(correction.warnings),
+        "warnings": [console.in_flags(each) for each in correction.warnings],
         "output": out,
         "replaced": replaced,
     }
@@ -174,7 +169,7 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
 def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: bool) -> None:
     used = ", ".join(f"{name} {value:.4g}" for name, value in plain["settings"].items() if value is not None)
     console.say(f"{plain['method']}{f' ({used})' if used else ''}", style="bold")
-    ended = f"{plain['status']}, {plain['iterations']} rounds" if plain["iterations"] else plain["status"]
+    ended = f"{plain['status']}, {plain['iterations']} iterations" if plain["iterations"] else plain["status"]
     if plain["marginal_error"] is not None:
         ended += f", marginal error {plain['marginal_error']:.2g}"
     console.say(ended)
@@ -190,11 +185,12 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
 
 
 def _next(correction: Correction, out: str) -> list[str]:
-    """Commands to copy, names quoted for the shell."""
+    """Commands to run next, quoted for the shell."""
     file = shlex.quote(out)
     if correction.query_bank is None:
+        target_bank = " --target-bank-scores NEW_TARGET_BANK_SCORES.npy" if _reads_target_bank(correction) else ""
         return [
-            f"unhub extend {file} --scores NEW_SCORES.npy   (bank x new targets)",
+            f"unhub extend {file} --scores NEW_SCORES.npy{target_bank} -o bias.csv   (bank x new targets)",
             f"in Python: unhub.load({out!r}).apply(scores)",
         ]
     source = None if correction.targets is None else correction.targets.source
@@ -205,5 +201,11 @@ def _next(correction: Correction, out: str) -> list[str]:
         ]
     return [
         f"unhub search {file} --queries QUERIES.npy --raw",
-        f"unhub extend {file} --targets NEW_TARGETS.npy",
+        f"unhub extend {file} --targets NEW_TARGETS.npy -o {file}",
     ]
+
+
+def _reads_target_bank(correction: Correction) -> bool:
+    """Whether the method reads target bank x gallery, as dualis does."""
+    facts: Any = correction.method
+    return "targets" in (facts.requires if hasattr(facts, "requires") else facts.needs)

@@ -1,4 +1,4 @@
-"""``unhub import``: what authors publish, as the folder of an experiment."""
+"""``unhub import``: an experiment folder from files that authors publish."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options
-from unhub.cli.progress import working
+from unhub.cli.console import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ def _file(flag: str, help: str) -> Any:
 
 def command(
     out: Annotated[
-        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to make.", show_default=False)
+        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to create.", show_default=False)
     ],
     scores: Annotated[
         str | None,
         _file(
             "--scores",
-            "Test scores: queries x targets, or of three dimensions (target, its queries, target) with -inf.",
+            "Test scores: queries x targets, or three dimensions (target, its queries, target) padded with -inf.",
         ),
     ] = None,
     queries: options.Queries = None,
@@ -41,50 +41,51 @@ def command(
         typer.Option(
             "--bank",
             metavar="NAME=FILES",
-            help="A bank, again for each: its queries x test targets, or embeddings of its queries and, after a comma, "
-            "of its targets. Of matrices also three: its queries x test targets, its queries x its targets, its "
-            "targets x test targets.",
+            help="A bank, repeatable: embeddings of its queries and, after a comma, of its targets; or matrices: bank "
+            "queries x test targets and, after commas, bank queries x bank targets, bank targets x test targets.",
             show_default=False,
         ),
     ] = None,
-    masks: Annotated[str | None, _file("--masks", "0 for each query that there is not.")] = None,
+    masks: Annotated[str | None, _file("--masks", "0 for each query that is padding.")] = None,
     transpose: Annotated[bool, typer.Option("--transpose", help="The matrices are targets x queries.")] = False,
     relevant: Annotated[
-        str | None, _file("--relevant", "The target of each query, counted from 0 or 1, or its id.")
+        str | None, _file("--relevant", "The relevant target of each query: its id, or its row from 0 or 1.")
     ] = None,
     first: Annotated[
         int | None,
-        typer.Option(metavar="0|1", help="Where those numbers start, if they do not tell.", show_default=False),
+        typer.Option(metavar="0|1", help="Where row numbers start, if that is ambiguous.", show_default=False),
     ] = None,
     captions: Annotated[
         str | None,
-        _file("--captions", "Texts of the queries: a line each, a JSON list, or those of each target by its id."),
+        _file("--captions", "Query texts: one per line, a JSON list, or lists by target id."),
     ] = None,
     target_ids: options.TargetIds = None,
     scale: Annotated[
-        str, typer.Option(metavar="auto|NUMBER", help="What scores are divided by; auto knows CLIP's 100.")
+        str, typer.Option(metavar="auto|NUMBER", help="Divide scores by this; auto recognises CLIP's 100.")
     ] = "auto",
     name: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="The dataset; the folder's name if not given.", show_default=False),
+        typer.Option(metavar="TEXT", help="Name of the dataset; the folder's name by default.", show_default=False),
     ] = None,
-    model: Annotated[str, typer.Option(metavar="TEXT", help="The model.")] = "model",
+    model: Annotated[str, typer.Option(metavar="TEXT", help="Name of the model.")] = "model",
     modality: Annotated[
         str | None,
         typer.Option(
-            metavar="image|video|audio", help="What the targets of texts are: it names t2i, t2v.", show_default=False
+            metavar="image|video|audio",
+            help="Kind of the targets; names the directions (t2i, t2v, ...).",
+            show_default=False,
         ),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Open pickles: arrays and plain containers are read, nothing is run.")
+        bool, typer.Option("--trust", help="Read pickles: arrays and plain containers only, no code is run.")
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Make an experiment for unhub reproduce of what authors publish.
+    """Turn files that authors publish into an experiment for unhub reproduce.
 
-    Reads pickles (with --trust), npy, pt, mat and the other formats; leaves padding and masked queries out, divides
-    logits, takes targets that are repeated for each caption once, and says what it did. The folder has float32 arrays
-    and experiment.toml, and is complete or not there.
+    Reads pickles (with --trust), npy, pt, mat and other formats. Removes padding and masked queries, divides logits,
+    merges targets that are repeated for each caption, and says what it did. The folder gets float32 arrays and
+    experiment.toml; it is written completely or not at all.
 
     \b
     Examples:
@@ -117,15 +118,15 @@ def command(
         _show(made, out)
 
 
-def _banks(given: list[str]) -> dict[str, list[str]]:
-    """The files of each bank by its name."""
+def _banks(words: list[str]) -> dict[str, list[str]]:
+    """Name of a bank -> its files."""
     banks: dict[str, list[str]] = {}
-    for each in given:
+    for each in words:
         name, sign, files = each.partition("=")
         if not sign or not options.names(files):
-            raise InputError(f"--bank is {each!r}; write a name and its files, such as --bank train=train.npy.")
+            raise InputError(f"--bank is {each!r}; write NAME=FILES, such as --bank train=train.npy.")
         if name in banks:
-            raise InputError(f"--bank {name} is given twice; write its files once, with commas between them.")
+            raise InputError(f"--bank {name} appears twice; list its files once, separated by commas.")
         banks[name] = options.names(files)
     return banks
 
@@ -145,14 +146,14 @@ def _plain(made: Imported) -> dict[str, Any]:
             where: {"file": part.file, "shape": list(part.shape), "source": part.source}
             for where, part in made.parts.items()
         },
-        "said": list(made.said),
+        "said": list(made.notes),
     }
 
 
 def _show(made: Imported, out: str) -> None:
     console.say(f"{made.name}, {made.model}", style="bold")
     console.say(f"{made.queries:,} queries, {made.targets:,} targets")
-    for each in made.said:
+    for each in made.notes:
         console.say(each)
     rows = [
         [where, " x ".join(f"{each:,}" for each in part.shape), part.file, part.source]

@@ -8,16 +8,16 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from unhub.api.galleries import open_source
-from unhub.api.sources import Reader, column_ids, marginal, named, same_rows
-from unhub.api.trial import Terms
-from unhub.banks import Bank, Spread, spread
 from unhub.cli.inputs import relevance
 from unhub.cli.lengths import row_lengths, vector_problems
 from unhub.core.checks import check_dimension, check_scores
+from unhub.dataset.galleries import open_source
+from unhub.dataset.reader import Reader, column_ids, marginal, named, same_rows
+from unhub.dataset.task import count_shared
 from unhub.foundation.errors import UnhubError
 from unhub.io import Rows, open_rows, read_numbers, read_relevance
 from unhub.metrics import Relevance
+from unhub.scores import ScoreSource, Spread, spread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Inspection:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     relevance: Relevance | None = None
-    bank: Bank | None = None
+    bank: ScoreSource | None = None
     scores: Spread | None = None
 
     @property
@@ -116,7 +116,7 @@ def _fit_together(seen: Inspection) -> None:
         test, bank = seen.rows.get(name), seen.rows.get(beside)
         alike = test is not None and bank is not None and test.shape[1] == bank.shape[1]
         if test is not None and bank is not None and alike and not seen.given["allow_overlap"]:
-            seen.tried(Terms().shared, test, bank, unit=bool(seen.given["normalize"]))
+            seen.tried(count_shared, test, bank, unit=bool(seen.given["normalize"]), allowed=False)
 
 
 def _relevance(seen: Inspection) -> None:
@@ -165,7 +165,7 @@ def _weights(seen: Inspection) -> None:
             seen.tried(marginal, values, name, sizes[name][0], of)
 
 
-def _bank(rows: Mapping[str, Rows], reader: Reader) -> Bank | None:
+def _bank(rows: Mapping[str, Rows], reader: Reader) -> ScoreSource | None:
     """The scores that a fit would read: the bank's, or those of the test queries where there is no bank."""
     matrix = rows.get("query_bank_scores", rows.get("scores"))
     if matrix is not None:

@@ -1,14 +1,16 @@
-"""The flags that commands share: each is named after the Python argument that it becomes."""
+"""Flags that commands share, each named after the Python argument that it becomes."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import argument
 
 
 def _file(flag: str, help: str) -> Any:
@@ -21,7 +23,7 @@ def _value(flag: str, metavar: str, help: str) -> Any:
 
 Targets = Annotated[
     str | None,
-    _file("--targets", "Embeddings of the gallery (npy, npz::key, parquet, h5, ...), or the address of a store."),
+    _file("--targets", "Embeddings of the gallery (npy, npz::key, parquet, h5, ...), or the URL of a vector store."),
 ]
 Queries = Annotated[str | None, _file("--queries", "Embeddings of the queries.")]
 QueryBank = Annotated[str | None, _file("--query-bank", "Embeddings of past queries.")]
@@ -31,67 +33,99 @@ BankScores = Annotated[str | None, _file("--scores", "Score matrix, bank queries
 QueryBankScores = Annotated[str | None, _file("--query-bank-scores", "Score matrix, query bank x gallery.")]
 CrossBankScores = Annotated[str | None, _file("--cross-bank-scores", "Score matrix, query bank x target bank.")]
 TargetBankScores = Annotated[str | None, _file("--target-bank-scores", "Score matrix, target bank x gallery.")]
-TargetIds = Annotated[str | None, _file("--target-ids", "Ids of the targets, one for each row.")]
-QueryIds = Annotated[str | None, _file("--query-ids", "Ids of the queries, one for each row.")]
-QueryWeight = Annotated[str | None, _file("--query-weight", "A positive weight for each bank query.")]
-TargetPrior = Annotated[str | None, _file("--target-prior", "A positive weight for each target.")]
+TargetIds = Annotated[str | None, _file("--target-ids", "Ids of the targets, one per row.")]
+QueryIds = Annotated[str | None, _file("--query-ids", "Ids of the queries, one per row.")]
+QueryWeight = Annotated[str | None, _file("--query-weight", "Positive weights, one per bank query.")]
+TargetPrior = Annotated[str | None, _file("--target-prior", "Positive weights, one per target.")]
 Relevant = Annotated[
     str | None,
     _value(
         "--relevant",
         "FILE",
-        "Which targets are right: a file of rows, pairs of ids or TREC qrels; 'diagonal' if query i means target i; "
-        "'labels:QUERIES,TARGETS' if equal labels in two files are.",
+        "Relevant targets: a file of rows, pairs of ids or TREC qrels; 'diagonal' if query i matches target i; "
+        "'labels:QUERIES,TARGETS' if equal labels in two files match.",
     ),
 ]
 
-Metric = Annotated[str, typer.Option("--metric", metavar="cosine|ip", help="The similarity of embeddings.")]
-Normalize = Annotated[bool, typer.Option("--normalize", help="Scale embeddings to unit length.")]
-Memory = Annotated[str | None, _value("--memory", "SIZE", "A bound on blocks of scores, such as 64MB.")]
-IgnoreSelf = Annotated[bool, typer.Option("--ignore-self", help="Query i is target i and must not find itself.")]
-AllowEmpty = Annotated[
-    bool, typer.Option("--allow-empty", help="Leave queries without a right answer out of the averages.")
+Similarity = Annotated[
+    str, typer.Option("--metric", metavar="cosine|ip", help="Similarity of embeddings: cosine or inner product.")
 ]
-AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="Let the bank hold test queries.")]
+Normalize = Annotated[bool, typer.Option("--normalize", help="Scale embeddings to unit length.")]
+Memory = Annotated[str | None, _value("--memory", "SIZE", "Memory for blocks of scores, such as 64MB.")]
+IgnoreSelf = Annotated[
+    bool, typer.Option("--ignore-self", help="Query i is target i: leave it out of its own results.")
+]
+AllowEmpty = Annotated[
+    bool, typer.Option("--allow-empty", help="Leave queries without a relevant target out of the averages.")
+]
+AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="Allow test queries in the bank.")]
 
-Tau = Annotated[str | None, _value("--tau", "NUMBER|auto", "Temperature; auto follows the spread of the scores.")]
-Tau1 = Annotated[str | None, _value("--tau1", "NUMBER|auto", "Temperature of the query bank (dualis, dualdis).")]
-Tau2 = Annotated[str | None, _value("--tau2", "NUMBER|auto", "Temperature of the target bank (dualis, dualdis).")]
-Iterations = Annotated[int | None, _value("--iterations", "N", "Sinkhorn rounds; 10 unless --tol is given.")]
+Tau = Annotated[
+    str | None, _value("--tau", "NUMBER|auto", "Temperature; auto (the default) follows the spread of the scores.")
+]
+Tau1 = Annotated[str | None, _value("--tau1", "NUMBER|auto", "Temperature of the query bank, for methods with two.")]
+Tau2 = Annotated[str | None, _value("--tau2", "NUMBER|auto", "Temperature of the target bank, for methods with two.")]
+Iterations = Annotated[int | None, _value("--iterations", "N", "Sinkhorn iterations; 10 unless --tol is given.")]
 Tol = Annotated[float | None, _value("--tol", "NUMBER", "Stop once the marginal error is this small.")]
 Strength = Annotated[
-    float | None, _value("--strength", "NUMBER", "Rank by score + strength * bias, 0 to 4; 1 if not given.")
+    float | None, _value("--strength", "NUMBER", "Rank by score + strength * bias, 0 to 4; the default is 1.")
 ]
-K = Annotated[int | None, _value("--k", "N", "Neighbours that a method looks at (nnn, csls, dis, ...).")]
+K = Annotated[int | None, _value("--k", "N", "Number of neighbours (nnn, csls, dis, ...).")]
 Alpha = Annotated[float | None, _value("--alpha", "NUMBER", "Weight of nnn.")]
 W = Annotated[float | None, _value("--w", "NUMBER", "Weight of dn.")]
 Gamma = Annotated[float | None, _value("--gamma", "NUMBER", "Exponent of centering.")]
 Reg = Annotated[float | None, _value("--reg", "NUMBER", "Regularisation of l2n and sparse_k.")]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
+Protocol = Annotated[
+    str | None, _value("--protocol", "paper", "Use the constants of each method's paper; auto temperatures by default.")
+]
+
+FAISS = (".faiss", ".index")
 TEMPERATURES = ("tau", "tau1", "tau2")
 HYPER_PARAMETERS = (*TEMPERATURES, "iterations", "tol", "strength", "k", "alpha", "w", "gamma", "reg")
 
 
 def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
-    """The flags of these names that were given, by name, as the façades take them."""
-    found = {name: context.params[name] for name in names if context.params.get(name) is not None}
-    return {name: _temperature(name, value) if name in TEMPERATURES else value for name, value in found.items()}
+    """The flags of these names that have a value, as the library's functions take them."""
+    values = {name: context.params[name] for name in names if context.params.get(name) is not None}
+    for name, value in values.items():
+        check_url(name, value)
+    return {name: _temperature(name, value) if name in TEMPERATURES else value for name, value in values.items()}
+
+
+def check_url(name: str, value: Any) -> None:
+    """Refuse the path of a faiss index where its URL is needed."""
+    if isinstance(value, str) and "://" not in value and Path(value).suffix.lower() in FAISS:
+        raise InputError(name, f"is {value!r}, which looks like a faiss index", f"write it as faiss://{value}")
+
+
+def paper_methods(chosen: Iterable[str], protocol: str | None, hyper: Mapping[str, Any]) -> list[Any] | None:
+    """The methods with the constants of their papers for ``--protocol paper``; None without a protocol."""
+    from unhub.methods import method
+
+    if protocol is None:
+        return None
+    if protocol != "paper":
+        raise InputError("protocol", f"is {protocol!r}", "the only one is paper")
+    if hyper:
+        raise InputError("protocol", "sets every hyper-parameter", f"leave out {argument(next(iter(hyper)))}")
+    return [type(cast(Any, method(name))).paper() for name in chosen]
 
 
 def again(context: typer.Context, **instead: Any) -> str:
-    """The command with all that was given and is no default, to be run again; ``instead`` replaces some of it.
+    """The command line that runs this again, without defaults; ``instead`` replaces some values.
 
-    It may be shown to others, so that addresses are without their secrets.
+    Others may see it, so secrets in URLs are removed.
     """
     from unhub.stores.address import is_address, without_secrets
 
-    said = {**context.params, **instead}
+    values = {**context.params, **instead}
     words: list[str] = ["unhub", str(context.info_name)]
     flags: list[str] = []
     for parameter in context.command.params:
-        value = said.get(parameter.name or "")
+        value = values.get(parameter.name or "")
         if value in (None, False, []) or (parameter.name not in instead and value == parameter.default):
             continue
         each = [
@@ -107,7 +141,7 @@ def again(context: typer.Context, **instead: Any) -> str:
 
 
 def names(text: str) -> list[str]:
-    """The names of a list with commas.
+    """The names in a comma-separated list.
 
     >>> names("is, sn,dbsn")
     ['is', 'sn', 'dbsn']
@@ -121,4 +155,4 @@ def _temperature(name: str, text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{name} is {text!r}; give a positive number, or auto.") from None
+        raise InputError(name, f"is {text!r}", "give a positive number, or auto") from None

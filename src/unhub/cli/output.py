@@ -1,4 +1,4 @@
-"""Files that commands write: refused before the work if they cannot be, complete or untouched after it."""
+"""Files that commands write: checked before the work, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def option(help: str) -> Any:
-    """The flag ``-o`` of a command, with what it writes."""
+    """The flag ``-o`` of a command."""
     return typer.Option("-o", "--output", metavar="FILE", help=help, show_default=False)
 
 
 def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None] = ()) -> bool:
-    """Whether a file is there already and will be replaced.
+    """Whether the output exists already and will be replaced.
 
-    Refuses, before any work, a missing folder, an ending that the command does not write, and the name of an input.
+    Refuses a missing folder, an ending that the command does not write, and the name of an input.
     """
     if path is None:
         return False
     target = Path(path).expanduser()
     if ending(path) not in endings:
-        came = f"the ending {ending(path)!r}" if ending(path) else "no ending"
-        raise InputError(f"output {path!r} has {came}; this command writes {', '.join(endings)}.")
+        suffix = f"has the ending {ending(path)!r}" if ending(path) else "has no ending"
+        raise InputError(f"output {path!r} {suffix}; this command writes {', '.join(endings)}.")
     if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
+        raise InputError(f"cannot write {target}: there is no folder {target.parent}; create it first.")
     if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a folder; give the name of a file.")
+        raise InputError(f"cannot write {target}: it is a folder; name a file.")
     if not os.access(target.parent, os.W_OK):
-        raise InputError(f"cannot write {target}: permission denied in {target.parent}; choose another place.")
+        raise InputError(f"cannot write {target}: permission denied in {target.parent}; choose another folder.")
     read = [Path(each.partition(SEPARATOR)[0]).expanduser() for each in inputs if each is not None]
     if any(same_file(each, target) for given in read for each in (given, *_beside(given))):
-        raise InputError(f"output {path!r} is also an input and would be lost; choose another name.")
+        raise InputError(f"output {path!r} is also an input and would be overwritten; choose another name.")
     return target.exists()
 
 
 def ending(path: str) -> str:
-    """The ending that decides what is written: ".csv" of "hits.CSV"."""
+    """The file ending that decides the format: ".csv" of "hits.CSV"."""
     return Path(path).suffix.lower()
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes the text, with a line end at its end, whole or not at all."""
+    """Write the text and a final newline, completely or not at all."""
     with replace_file(path) as temporary:
         temporary.write_text(
             text if text.endswith("\n") else f"{text}\n", encoding="utf-8", errors="backslashreplace", newline="\n"
@@ -75,17 +75,17 @@ def table_text(kind: str, titles: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 
 def tell(path: str, what: str, *, replaced: bool) -> None:
-    """Says what was written, and whether another file had to go for it."""
+    """Say what was written, and whether it replaced a file."""
     say(f"{'replaced' if replaced else 'wrote'} {printable(path)}: {what}")
 
 
 def same_file(first: Path, second: Path) -> bool:
-    """Whether both are there and are one file, by whatever names and links."""
+    """Whether both exist and are the same file, links followed."""
     return first.exists() and second.exists() and os.path.samefile(first, second)
 
 
 def _beside(vectors: Path) -> list[Path]:
-    """The files that are read with a file of vectors though nobody names them: its ids, and the record of encode."""
+    """Files that are read along with a file of vectors: its ids, and the record of encode."""
     if not vectors.is_file():
         return []
     ids = find_beside(Address("output", vectors))

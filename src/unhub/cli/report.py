@@ -1,4 +1,4 @@
-"""``unhub report``: one HTML file that says what a correction does, to whom, and whether to use it."""
+"""``unhub report``: one HTML file that shows what a correction changes, and whether to use it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unhub.cli import console, options, output, subjects
-from unhub.cli.progress import working
+from unhub.cli.console import working
 from unhub.foundation.errors import InputError
 
 FILE = "report.html"
@@ -18,26 +18,26 @@ def command(
     context: typer.Context,
     subject: Annotated[
         str,
-        typer.Argument(metavar="RUN|CORRECTION", help="A folder of unhub reproduce, an experiment file or a .unhub."),
+        typer.Argument(metavar="RUN|CORRECTION", help="A folder from reproduce, an experiment file, or a .unhub."),
     ],
     direction: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A direction of the experiment; the first if not given.", show_default=False),
+        typer.Option(metavar="NAME", help="A direction of the experiment; the first by default.", show_default=False),
     ] = None,
     bank: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The bank to learn from; the first if not given.", show_default=False),
+        typer.Option(metavar="NAME", help="The bank to learn from; the first by default.", show_default=False),
     ] = None,
     method: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="What stands beside no correction: dbsn, else sn; of a correction, itself.",
+            metavar="NAME", help="The method to show; by default dbsn or sn, or that of the correction.",
             show_default=False,
         ),
     ] = None,
     sweeps: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Where unhub sweep -o has kept its points.", show_default=False),
+        typer.Option(metavar="FOLDER", help="A folder that unhub sweep -o wrote.", show_default=False),
     ] = None,
     protocol: subjects.Protocol = None,
     queries: options.Queries = None,
@@ -49,13 +49,13 @@ def command(
     target_captions: subjects.TargetCaptions = None,
     bank_captions: subjects.BankCaptions = None,
     media: subjects.Media = None,
-    out: Annotated[str | None, output.option("The file to write; report.html if not given.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the data instead; with -o, besides.")] = False,
+    out: Annotated[str | None, output.option("The file to write; report.html by default.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; write the report only with -o.")] = False,
 ) -> None:  # fmt: skip
-    """Write a report: who takes how many first places, what a correction changes, for better and for worse.
+    """Write a report: hubs, what a correction changes, and which queries get better or worse.
 
-    One file that needs no network. A correction is judged on the queries given beside it; without --relevant only how
-    evenly targets are retrieved can be said.
+    One HTML file that works offline. A correction is judged on the queries you pass; without --relevant the report only
+    shows how evenly targets are retrieved.
 
     \b
     Examples:
@@ -63,8 +63,8 @@ def command(
       unhub report experiment.toml --bank val --method sn --json
       unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
-    from unhub.explore.opening import open_subject, run_of
-    from unhub.explore.story import Asked, story
+    from unhub.analysis.opening import open_subject, run_of
+    from unhub.analysis.story import Asked, story
 
     given = options.given(context, subjects.BESIDE)
     target = out or FILE
@@ -80,17 +80,17 @@ def command(
         command=options.again(context, json=False, out=target),
     )
     if sweeps is not None and not folders[0].is_dir():
-        raise InputError(f"sweeps, {sweeps}, is no folder; name the one that unhub sweep -o wrote to.")
+        raise InputError("sweeps", f"is {sweeps}, which is not a folder", "name one that unhub sweep -o wrote")
     with working("reporting") as progress:
-        told = story(opened, asked, progress=progress)
+        result = story(opened, asked, progress=progress)
         if out is not None or not json:
             from unhub.report.html import html_report
 
-            text = html_report(told)
+            text = html_report(result)
             output.write_text(target, text)
     if json:
-        console.data(told.to_dict())
+        console.data(result.to_dict())
         return
-    console.say(told.headline.sentence)
-    console.say(told.verdict.sentence)
-    output.tell(target, f"{len(text.encode('utf-8')) / 1e6:.1f} MB; open it in any browser", replaced=replaced)
+    console.say(result.headline.sentence)
+    console.say(result.verdict.sentence)
+    output.tell(target, f"{len(text.encode('utf-8')) / 1e6:.1f} MB; open it in a browser", replaced=replaced)

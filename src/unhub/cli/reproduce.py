@@ -1,71 +1,73 @@
-"""``unhub reproduce``: the paper's tables and figures on a dataset of one's own."""
+"""``unhub reproduce`` and ``unhub sweep``: the paper's tables, figures and sweeps on your own data."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from unhub.cli import console, options
-from unhub.cli.progress import working
+from unhub.cli.console import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from unhub.experiments.comparing import Compared
-    from unhub.experiments.result import ResultTable
-    from unhub.report.reproduction import Reproduced
+    from unhub.experiments.reference.comparison import Comparison
+    from unhub.experiments.reproduction import ExperimentResult
+    from unhub.foundation.tables import Table
 
 SCHEMA_VERSION = 1
 INIT = "init"
 NEW = "experiment.toml"
+TRANSDUCTIVE = "the test queries as the bank: transductive"
 
 
 def command(
     context: typer.Context,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Experiment files (TOML or YAML), or the word init to write one."),
+        typer.Argument(metavar="FILE...", help="Experiment files (TOML or YAML), or init to write a template."),
     ],
     table: Annotated[
         list[str] | None,
         typer.Option(
             "--table",
             metavar="NAME",
-            help="A table by its name or by the paper's number, such as query-aware or A7; may be given again.",
+            help="A table by name or by its number in the paper, such as query-aware or A7; repeatable.",
             show_default=False,
         ),
     ] = None,
     figure: Annotated[
         list[str] | None,
         typer.Option(
-            "--figure", metavar="NAME", help="A figure by its name, such as radar; may be given again.",
+            "--figure", metavar="NAME", help="A figure by name, such as radar; repeatable.",
             show_default=False,
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every table and, with -o, every figure that the files have the parts for.")
+        bool, typer.Option("--all", help="Every table and, with -o, every figure that the data allow.")
     ] = False,
     bank: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The bank that figures are drawn with; the test queries if not given.",
+            metavar="NAME", help="The bank for figures; the test queries by default.",
             show_default=False,
         ),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(metavar="paper|authors", help="Settings as the paper says, or as its authors' scripts have.")
+        str, typer.Option(metavar="paper|authors", help="Settings from the paper, or from its authors' scripts.")
     ] = "paper",
     compare: Annotated[
         str | None,
-        typer.Option(metavar="paper", help="Set our values beside the paper's.", show_default=False),
+        typer.Option(metavar="paper", help="Compare with the paper's values.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For what figures draw at random.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed for figures.")] = 0,
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Where tables, figures, runs and per-query values go.",
+            "-o", "--output", metavar="FOLDER", help="Folder for tables, figures, runs and per-query values.",
             show_default=False,
         ),
     ] = None,
@@ -73,9 +75,9 @@ def command(
 ) -> None:  # fmt: skip
     """Run the paper's experiments on your embeddings or matrices.
 
-    One file names the parts of a dataset; each table is run with what is there, with tests of significance, and written
-    as text, Markdown, LaTeX, CSV, JSON, TREC runs and per-query values if there is a folder for them, and each figure
-    as PDF and PNG. Several files stand side by side in one LaTeX table and in one radar.
+    An experiment file names the parts of a dataset. Each table is computed from the parts that are there, with
+    significance tests. With -o, tables are written as text, Markdown, LaTeX, CSV, JSON, TREC runs and per-query values,
+    and figures as PDF and PNG. Several files share one LaTeX table and one radar.
 
     \b
     Examples:
@@ -87,31 +89,46 @@ def command(
         _init(files, output)
         return
     if compare not in (None, "paper"):
-        raise InputError(f"--compare is {compare!r}; the only values to compare with are the paper's: --compare paper.")
+        raise InputError(f"--compare is {compare!r}; use --compare paper.")
     if every and table:
-        raise InputError("--all and --table exclude each other; leave one of them out.")
+        raise InputError("--all and --table exclude each other; use one of them.")
     if figure and output is None:
-        raise InputError("--figure needs a folder to draw into; add -o FOLDER.")
+        raise InputError("--figure needs an output folder; add -o FOLDER.")
     from unhub.core.parameters import seed_number
-    from unhub.report.reproduction import Wanted, reproduced
+    from unhub.experiments import reproduce
+    from unhub.foundation.optional import installed
+    from unhub.report.result_files import FolderWriter
 
-    wanted = Wanted(tuple(table or ()), tuple(figure or ()), every, bank, seed_number("seed", seed), bool(compare),
-                    options.again(context))  # fmt: skip
-    folder = None if output is None else Path(output)
+    notes = []
+    figures: Sequence[str] | Literal["all"] | None = figure
+    if every and output is not None and not figure:
+        figures = "all" if installed("matplotlib") else None
+        if figures is None:
+            notes.append("no figures: they need matplotlib; install it with: pip install 'unhub[figures]'")
+    writer = None if output is None else FolderWriter(output, options.again(context))
     with working("reproducing") as progress:
-        done = reproduced(files, wanted, protocol, folder, progress)
+        done = reproduce(
+            files, "all" if every else table, figures, protocol, bank, output, progress, seed=seed_number("seed", seed),
+            compared=bool(compare), observer=writer,
+        )  # fmt: skip
+        if writer is not None:
+            writer.finish(done)
+    paths = {} if writer is None else writer.paths
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "experiments": [_plain(each) for each in done.experiments]})
+        results = [_to_dict(each, paths.get(each.plan.folder, ())) for each in done.experiments]
+        console.data({"schema_version": SCHEMA_VERSION, "experiments": results})
         return
+    from unhub.report.result_tables import comparison_table, result_table
+
     for each in done.experiments:
         for made in each.tables:
-            _print(made)
+            console.show_table(result_table(made))
             if compare:
-                _show(made, each.compared[made.name])
-    for note in done.notes:
-        console.say(note)
+                _show(comparison_table(made, each.comparisons[made.name]))
+    for note in (*notes, *done.notes, *(() if writer is None else writer.notes)):
+        console.say(console.in_flags(note))
     if output is not None:
-        console.say(f"written to {output}")
+        console.say(f"wrote {output}")
 
 
 def _init(words: list[str], output: str | None) -> None:
@@ -119,68 +136,113 @@ def _init(words: list[str], output: str | None) -> None:
     from unhub.foundation.atomic import replace_file
 
     if len(words) > 1:
-        raise InputError(f"init takes no files, but there is {words[1]!r}; name the file to write with -o.")
+        raise InputError(f"init takes no files but got {words[1]!r}; name the file to write with -o.")
     path = Path(output or NEW)
     if path.exists():
-        raise InputError(f"{path} is there already; choose another name with -o.")
+        raise InputError(f"{path} exists already; choose another name with -o.")
     with replace_file(path) as temporary:
         Path(temporary).write_text(TEMPLATE, encoding="utf-8")
-    console.say(f"written to {path}; fill it in, then: unhub check {shlex.quote(str(path))}")
+    console.say(f"wrote {path}; fill it in, then run: unhub check {shlex.quote(str(path))}")
 
 
-def _print(table: ResultTable) -> None:
-    """The table: as it is written to table.txt, and on a terminal with the best of each column in colour."""
-    from unhub.report import result_tables
-
-    if not console.on_terminal():
-        console.lines(result_tables.plain(table))
-        return
-    titles, lines, best = result_tables.grid(table)
-    console.say(result_tables.title(table))
-    console.table(titles, lines, left=(0, 1), strong=best)
-    console.lines("\n".join(result_tables.notes(table, "  ")))
+def _show(table: Table) -> None:
+    console.say(table.title)
+    if table.rows:
+        console.table(table.columns, [[str(cell) for cell in row] for row in table.rows], left=table.left)
 
 
-def _show(table: ResultTable, found: list[Compared]) -> None:
-    """Ours, theirs and the difference; a value that cannot be right is shown, and not judged."""
-    from unhub.experiments.reference import DOUBTED
-    from unhub.experiments.result import SPARSITY
-    from unhub.report.result_tables import NAMES, number, shown
-
-    told = f"beside the paper: {table.dataset}, {table.model}"
-    if not found:
-        console.say(f"{told}: it prints no such values")
-        return
-    lines = []
-    for each in found:
-        off = each.difference
-        digits = 3 if each.metric == SPARSITY else 1
-        lines.append([
-            NAMES.get(each.method, each.method), each.bank, each.direction, shown(table.name, each.metric),
-            number(each.metric, each.ours), number(each.metric, each.theirs.value),
-            "" if off is None else f"{off:+.{digits}f}", DOUBTED.get(each.theirs.flag, ""),
-        ])  # fmt: skip
-    console.say(told)
-    titles = ["method", "bank", "direction", "metric", "ours", "paper", "difference", ""]
-    console.table(titles, lines, left=(0, 1, 2, 3, 7))
-
-
-def _plain(each: Reproduced) -> dict[str, Any]:
+def _to_dict(result: ExperimentResult, figures: Iterable[Path]) -> dict[str, Any]:
     from unhub.report import result_files
 
+    experiment = result.plan.run.experiment
     return {
-        "file": str(each.experiment.path),
-        "dataset": each.experiment.name,
-        "model": each.experiment.model,
-        "tables": {made.name: result_files.plain(made) for made in each.tables},
-        "compared": {name: [_beside(one) for one in found] for name, found in each.compared.items()},
-        "figures": [str(path) for path in each.figures],
+        "file": str(experiment.path),
+        "dataset": experiment.name,
+        "model": experiment.model,
+        "tables": {made.name: result_files.to_dict(made) for made in result.tables},
+        "compared": {name: [_comparison(one) for one in each] for name, each in result.comparisons.items()},
+        "figures": [str(path) for path in figures],
     }
 
 
-def _beside(each: Compared) -> dict[str, object]:
+def _comparison(each: Comparison) -> dict[str, object]:
     return {
         "bank": each.bank, "method": each.method, "direction": each.direction, "metric": each.metric,
         "ours": each.ours, "paper": each.theirs.value, "table": each.theirs.table, "flag": each.theirs.flag,
         "difference": each.difference,
     }  # fmt: skip
+
+
+def sweep_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An experiment file, as for unhub reproduce.")],
+    over: Annotated[
+        str, typer.Option(metavar="NAME", help="What to vary: tau, bank-size, bank-source, strength or iterations.")
+    ] = "tau",
+    bank: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A bank of the experiment; the test queries by default.", show_default=False),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A direction of the experiment; the first by default.", show_default=False),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(metavar="paper|authors", help="Settings from the paper, or from its authors' scripts.")
+    ] = "paper",
+    relative: Annotated[
+        bool,
+        typer.Option("--relative", help="Temperatures from 1/12 to twice the spread of the scores."),
+    ] = False,
+    rounds: Annotated[int, typer.Option(metavar="N", help="How often to draw parts of a bank.")] = 5,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FOLDER", help="Folder for the points, CSV and figure.", show_default=False
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Run one of the paper's sweeps on your embeddings or matrices.
+
+    With -o, finished points are saved in the folder; after an interruption, run the same command again to continue.
+
+    \b
+    Examples:
+      unhub sweep experiment.toml --over tau --relative
+      unhub sweep experiment.toml --over bank-size --bank val --rounds 2 -o sweeps
+      unhub sweep experiment.toml --over iterations --direction reverse
+    """
+    from dataclasses import asdict
+
+    from unhub.core.parameters import count, seed_number
+    from unhub.experiments import preset, read_experiment, sweep
+    from unhub.experiments.figure_data import SweepData
+    from unhub.experiments.sweeps import sweep_stem
+    from unhub.report.result_files import write_sweep
+    from unhub.report.result_tables import sweep_table
+
+    experiment, chosen = read_experiment(file), preset(protocol)
+    folder = None if output is None else Path(output)
+    if output is not None:
+        Path(output).mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
+    with working("sweeping") as progress:
+        points = sweep(
+            experiment, over, chosen, bank=bank, direction=direction, rounds=count("rounds", rounds),
+            seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
+        )  # fmt: skip
+    if folder is not None:
+        write_sweep(SweepData(sweep_stem(experiment, over, direction, bank), over, points), folder)
+    if json:
+        values = [asdict(point) for point in points]
+        way = direction or experiment.directions[0]
+        console.data(
+            {"schema_version": SCHEMA_VERSION, "over": over, "protocol": protocol, "direction": way, "points": values}
+        )
+        return
+    learnt = "every bank" if over == "bank-source" else f"the bank {bank}" if bank else TRANSDUCTIVE
+    console.say(f"{experiment.name}, {experiment.model}, {direction or experiment.directions[0]}, {learnt}")
+    rows = sweep_table(over, points)
+    console.table(rows.columns, [[str(cell) for cell in row] for row in rows.rows], left=rows.left)
+    if folder is not None:
+        console.say(f"wrote {output}")

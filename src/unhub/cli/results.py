@@ -1,4 +1,4 @@
-"""An evaluation as a person or a program reads it: table, Markdown, LaTeX, CSV, JSON, and what beats what."""
+"""An evaluation in the formats of the command line, with the comparison against no correction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FORMATS: Mapping[str, Callable[[Evaluation, bool], str]] = {
     "csv": lambda result, compare: result.to_csv().removesuffix("\n"),
     "json": lambda result, compare: console.as_json(plain(result, compare=compare)),
 }
-"""name of a form -> the text, with the comparison where the form has a place for it"""
+"""name of a format -> the text, with the comparison where the format has a place for it"""
 
 ENDINGS: Mapping[str, str] = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
-"""ending of a file -> form"""
+"""ending of a file -> format"""
 
 
 def _compared(result: Evaluation, compare: bool, mark: str) -> list[str]:
@@ -36,17 +36,17 @@ def comparable(result: Evaluation) -> bool:
 
 def plain(result: Evaluation, *, compare: bool) -> dict[str, Any]:
     """Plain data, with the comparison in it if asked."""
-    found = result.to_dict()
+    values = result.to_dict()
     if compare and comparable(result):
-        found["comparison"] = [_difference(each) for each in result.compare(BASELINE, on=ON)]
+        values["comparison"] = [_difference(each) for each in result.compare(BASELINE, on=ON)]
     if result.reverse is not None:
-        found["reverse"] = plain(result.reverse, compare=compare)
-    return found
+        values["reverse"] = plain(result.reverse, compare=compare)
+    return values
 
 
 def comparison(result: Evaluation) -> list[str]:
     """A line for each method: its difference to doing nothing, with interval and p-value."""
-    lines = []
+    lines: list[str] = []
     for one in (result, result.reverse):
         if one is None or not comparable(one):
             continue
@@ -57,30 +57,18 @@ def comparison(result: Evaluation) -> list[str]:
 
 
 def show(result: Evaluation, *, compare: bool) -> None:
-    """The table on a terminal, the best value of each column stressed."""
-    from unhub.api import tables
+    """The table on a terminal, the best value of each column coloured."""
+    from unhub.api.tables import evaluation_table
 
     for one in (result, result.reverse):
-        if one is None:
-            continue
-        console.say(tables.caption(one), style="bold")
-        best = tables.best_rows(one)
-        strong = {
-            (at, 2 + to)
-            for at, label in enumerate(one.rows)
-            for to, name in enumerate(one.metrics)
-            if label in best[name]
-        }
-        rows = [tables.cells(one, row) for row in one.rows.values()]
-        console.table(tables.header(one), rows, left=(0, 1), strong=strong)
-        for note in tables.notes(one):
-            console.say(f"  {note}", style="dim")
+        if one is not None:
+            console.show_table(evaluation_table(one))
     for line in comparison(result) if compare else []:
         console.say(line)
 
 
 def _line(each: Difference) -> str:
-    ends = f"95 % interval {each.interval.low:+.1f} to {each.interval.high:+.1f}"
+    ends = f"{each.interval.level:.0%} interval {each.interval.low:+.1f} to {each.interval.high:+.1f}"
     chance = "" if each.adjusted is None else f", p = {each.adjusted:.2g} after Holm"
     return f"  {each.method:16} {each.interval.value:+.1f}  ({ends}{chance})"
 

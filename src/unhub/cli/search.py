@@ -1,4 +1,4 @@
-"""``unhub search``: the best targets of each query, corrected, and beside them what it was before."""
+"""``unhub search``: the best targets of each query, with the correction and, if asked, without."""
 
 from __future__ import annotations
 
@@ -8,61 +8,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options, output
-from unhub.cli.progress import working
+from unhub.cli.console import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
     from unhub.api.hits import Hits
     from unhub.io import Rows
-    from unhub.serving.retriever import Retrieved
 
 SCHEMA_VERSION = 1
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
 SHOWN_QUERIES = 5
-"""queries whose hits a terminal shows; a pipe or a file gets all of them"""
+"""queries shown on a terminal; a pipe or a file gets all of them"""
 
 TITLES, RAW_TITLES = ("query", "rank", "id", "score"), ("raw_id", "raw_score")
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A file that unhub fit wrote.")],
+    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Queries in words, for an --encoder.")
+        list[str] | None, typer.Argument(metavar="[WORDS]...", help="Queries as text; needs --encoder.")
     ] = None,
     queries: options.Queries = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What makes vectors of words: MODULE:FUNCTION, or a sentence-transformers model; or $UNHUB_ENCODER.",
+            help="Turns text into vectors: MODULE:FUNCTION or a sentence-transformers model; default: $UNHUB_ENCODER.",
             show_default=False,
         ),
     ] = None,
     targets: options.Targets = None,
     store: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Search through this store, such as qdrant://localhost/photos."),
+        typer.Option(metavar="ADDRESS", help="Search in this vector store, such as qdrant://localhost/photos."),
     ] = None,
     filter: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What the store's own filter takes, JSON where it takes more than text."),
+        typer.Option(metavar="TEXT", help="Filter in the store's own syntax; JSON where it is more than text."),
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Read the vectors and look at every one, also if they are in a store.")
+        bool, typer.Option("--exact", help="Compare with every vector, also if they are in a store.")
     ] = False,
     query_ids: options.QueryIds = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="How many targets for each query.")] = 10,
-    raw: Annotated[bool, typer.Option("--raw", help="Show the uncorrected ranking beside the corrected one.")] = False,
+    k: Annotated[int, typer.Option("--k", metavar="N", help="Targets per query.")] = 10,
+    raw: Annotated[bool, typer.Option("--raw", help="Also show the ranking without correction.")] = False,
     memory: options.Memory = None,
     json: options.Json = False,
-    out: Annotated[str | None, output.option("Write all hits: .jsonl, .json, .csv or .tsv.")] = None,
+    out: Annotated[str | None, output.option("Write all hits to a file: .jsonl, .json, .csv or .tsv.")] = None,
 ) -> None:
     """Find the k best targets of each query by score + bias.
 
-    A gallery that is a file is found again where it was when the correction was fitted, and searched exactly; pass
-    --targets if it has moved. A store must be named here, with --store: a file cannot make unhub connect anywhere. It
-    is asked itself: what was exported there or, if nothing was, more than k by score, ranked again with the bias.
+    A gallery in a file is read from where it was at the fit and searched exactly; pass --targets if it has moved. A
+    store must be named with --store, since a correction file alone must not make unhub connect anywhere. The store
+    searches what was exported to it; without an export, unhub fetches more than k hits and reranks them with the bias.
 
     \b
     Examples:
@@ -73,18 +72,20 @@ def command(
     import unhub
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
+    for name, value in (("targets", targets), ("store", store)):
+        options.check_url(name, value)
     with working("searching") as progress:
         loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
         asked = _asked(queries, query_ids, words or [], encoder)
         address = None if targets is not None or exact else store
-        fixed: Hits | Retrieved
-        before: Hits | Retrieved | None
+        fixed: Hits
+        before: Hits | None
         if address is not None:
             fixed, before = _through_store(loaded, address, asked, k, filter, raw)
         elif filter is not None:
-            raise InputError("a filter is for a store; this gallery is read from a file (see --store).")
+            raise InputError("--filter works in a vector store only; add --store, or leave it out.")
         else:
             fixed = loaded.search(asked, k, progress=progress)
             before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
@@ -100,25 +101,25 @@ def command(
 
 
 def _asked(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
-    """The vectors of the queries: from a file, or made of words, which then are their ids."""
-    from unhub.api.sources import named
-    from unhub.cli.encoder import encode
+    """The query vectors: from a file, or encoded from text, which then serves as ids."""
+    from unhub.dataset.reader import named
+    from unhub.encoders.query_encoder import encode
     from unhub.io import Rows, open_rows
 
     if (queries is None) == (not words):
-        raise InputError("search takes the queries as vectors (--queries) or in words, one of them.")
+        raise InputError("search needs queries: either vectors (--queries) or text.")
     if queries is not None:
         return named(open_rows(queries, name="queries"), query_ids)
     return Rows(encode(words, encoder), ids=tuple(words), name="queries")
 
 
-TELLING = 10
-"""hits of which none is known, from which on a collection is taken to be another one"""
+SUSPICIOUS = 10
+"""hits of which none is known, from which on the collection is taken for another one"""
 
 
 def _refuse_unnamed(loaded: Correction, file: str) -> None:
-    """An error if the gallery is in a store that only the file names; a note if it was only exported to one."""
-    from unhub.api.galleries import unnamed_store
+    """Refuse a gallery in a store that only the file names; note if it was merely exported to one."""
+    from unhub.dataset.galleries import unnamed_store
     from unhub.stores.address import is_address, without_secrets
 
     noted = loaded.noted_store
@@ -126,43 +127,42 @@ def _refuse_unnamed(loaded: Correction, file: str) -> None:
         raise unnamed_store(noted, "add --store {}", file=file)
     if noted is not None:
         console.complain(
-            f"note: the gallery is read from {loaded.source}; to search through {without_secrets(noted)}, where it was "
-            f"exported to, name it with --store."
+            f"note: searching {loaded.source}; to search the export in {without_secrets(noted)}, name it with --store."
         )
 
 
 def _through_store(
     loaded: Correction, address: str, asked: Rows, k: int, filter: str | None, raw: bool
-) -> tuple[Retrieved, Retrieved | None]:
-    from unhub.serving.retriever import connect
+) -> tuple[Hits, Hits | None]:
+    from unhub.deploy.retriever import connect
 
     narrowed = _filter(filter)
     with connect(address, loaded) as retriever:
         vectors = asked[0 : len(asked)]
         fixed = retriever.search(vectors, k, filter=narrowed)
         before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
-        reranked = retriever.form == "rerank"
+        reranked = retriever.strategy == "rerank"
     if (
         filter is None
-        and fixed.missing >= TELLING
+        and fixed.missing >= SUSPICIOUS
         and fixed.missing == sum(each is not None for each in fixed.ids.flat)
     ):
         raise InputError(
-            f"none of the {fixed.missing:,} hits is in the correction, so this is probably another collection than it "
-            f"was fitted on; give its own with --store."
+            f"none of the {fixed.missing:,} hits is in the correction, so it was probably fitted on another "
+            f"collection; name that one with --store."
         )
     if reranked:
         console.complain(
-            "nothing that fits this correction is exported there, so only the best by score are ranked again with the "
-            "bias; unhub export makes the store look at every item."
+            "no export of this correction there, so only the best hits by score are reranked with the bias; unhub "
+            "export makes the store rank every item."
         )
     if fixed.missing:
-        console.complain(f"{fixed.missing:,} hits are not in the correction and count with a bias of 0.")
+        console.complain(f"{fixed.missing:,} hits are not in the correction; their bias counts as 0.")
     return fixed, before
 
 
 def _filter(text: str | None) -> Any:
-    """JSON as what it stands for, anything else as it is."""
+    """Parsed JSON, or any other text as it is."""
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return text
     try:
@@ -173,10 +173,8 @@ def _filter(text: str | None) -> Any:
         raise InputError(f"filter is not valid JSON: {error}.") from None
 
 
-def _rows(
-    names: tuple[str, ...] | None, fixed: Hits | Retrieved, before: Hits | Retrieved | None
-) -> tuple[tuple[str, ...], list[list[Any]]]:
-    """One row for each hit; without ids of their own, queries go by their row."""
+def _rows(names: tuple[str, ...] | None, fixed: Hits, before: Hits | None) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """One row per hit; queries without ids go by their row."""
     titles = TITLES if before is None else TITLES + RAW_TITLES
     rows: list[list[Any]] = []
     for query in range(len(fixed)):
@@ -189,7 +187,7 @@ def _rows(
     return titles, rows
 
 
-def _hit(hits: Hits | Retrieved, query: int, place: int) -> list[Any]:
+def _hit(hits: Hits, query: int, place: int) -> list[Any]:
     if hits.ids[query, place] is None:
         return ["", ""]
     return [str(hits.ids[query, place]), round(float(hits.scores[query, place]), 6)]
@@ -222,4 +220,4 @@ def _show(titles: tuple[str, ...], rows: list[list[Any]], queries: int, *, whole
     left = [at for at, title in enumerate(titles) if title in ("query", "id", "raw_id")]
     console.table(titles, texts, left=left)
     if queries > SHOWN_QUERIES and whole:
-        console.say(f"and {queries - SHOWN_QUERIES:,} more queries; write all with -o hits.jsonl")
+        console.say(f"and {queries - SHOWN_QUERIES:,} more queries; -o hits.jsonl writes all of them")

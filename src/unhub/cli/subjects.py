@@ -11,7 +11,7 @@ from unhub.cli.inputs import relevance
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from unhub.explore.beside import Beside
+    from unhub.analysis.beside import Beside
 
 Captions = Annotated[
     str | None,
@@ -46,8 +46,8 @@ BESIDE = (
 
 def beside(path: str, given: dict[str, Any], relevant: str | None) -> Beside:
     """The parts that were given beside a correction; what is right is read once the sizes are known."""
-    from unhub.explore.beside import Beside
-    from unhub.explore.opening import EXPERIMENTS
+    from unhub.analysis.beside import Beside
+    from unhub.analysis.opening import EXPERIMENTS
 
     found: Any = None
     place = Path(path).expanduser()

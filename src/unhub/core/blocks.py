@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from unhub.core.free_memory import free_memory
-from unhub.core.threads import available, share
-from unhub.foundation.errors import InputError
+from unhub.core.threads import share
 from unhub.foundation.types import AnyArray
-
-LEAST_MEMORY = 32 << 20
-"""bytes that are taken where hardly any are free: with fewer a fit would not be any safer, only slower"""
 
 LARGEST_BLOCK = 1 << 20
 """scores in a block at the most: past this a block leaves the cache and gains nothing"""
 
-LARGEST_SLAB = 1 << 27
+LARGEST_TALL_BLOCK = 1 << 27
 """scores in a tall block at the most: about a second of a processor's time, half a gigabyte"""
 
-SLAB_ROWS = 4096
+TALL_ROWS = 4096
 """rows from which on a matrix product hardly gains from more; fresh memory for them has its price too"""
 
 FEWEST_ROWS = 64
@@ -34,52 +27,21 @@ PAGE = 1 << 12
 TEMPORARIES = 6
 """arrays of a block's size that may be alive at once: scores, shifted scores, exponentials, float64 sums"""
 
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "tb": 10**12,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-}
 
-
-def memory_bytes(memory: str | int | None) -> int:
-    """Bytes from a number or from words such as "64MB" and "2 GiB".
-
-    >>> memory_bytes("64MB"), memory_bytes(1024)
-    (64000000, 1024)
-    """
-    if memory is None:
-        return default_memory()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(memory))
-    if found is None or found[2].lower() not in _UNITS or float(found[1]) <= 0:
-        raise InputError(f"memory is {memory!r}; give a size such as '64MB' or '2GB' (units: B, kB, MB, GB, TB).")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
-
-
-@cache
-def default_memory() -> int:
-    """Half of the memory that was free when it was first asked for; the limits of a container and of ulimit count."""
-    return max(LEAST_MEMORY, free_memory() // 2)
-
-
-def block_rows(columns: int, memory: int) -> int:
-    """Rows of scores to hold at once: at least one, at most a cache-sized block."""
+def block_rows(columns: int, memory: int, at_most: int | None = None) -> int:
+    """Rows of scores to hold at once: at least one, at most a cache-sized block, or ``at_most`` rows."""
     affordable = memory // (4 * TEMPORARIES) // max(1, columns)
-    useful = max(FEWEST_ROWS, LARGEST_BLOCK // max(1, columns))
+    useful = max(FEWEST_ROWS, LARGEST_BLOCK // max(1, columns)) if at_most is None else at_most
     return max(1, min(affordable, useful))
 
 
-def slab_rows(columns: int, memory: int) -> int:
+def tall_rows(columns: int, memory: int, at_most: int | None = None) -> int:
     """Rows of scores to compute at once for kernels that need no temporaries: a tall block makes a fast product."""
-    return max(1, min(memory // 4, LARGEST_SLAB) // max(1, columns))
+    rows = max(1, min(memory // 4, LARGEST_TALL_BLOCK) // max(1, columns))
+    return rows if at_most is None else min(rows, at_most)
 
 
-def touched(shape: tuple[int, int], dtype: Any) -> AnyArray:
+def prefault(shape: tuple[int, int], dtype: Any, threads: int) -> AnyArray:
     """Fresh memory, of which every page was written to once.
 
     The system hands out its pages far faster in order than to the threads of a product that ask here and there.
@@ -90,7 +52,7 @@ def touched(shape: tuple[int, int], dtype: Any) -> AnyArray:
     def touch(part: int, start: int, stop: int) -> None:
         pages[start:stop] = 0
 
-    share(len(pages), touch, parts=available())
+    share(len(pages), touch, parts=threads, threads=threads)
     return memory
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, Sliceable
+from unhub.foundation.wording import argument, setting
 
 UNIT_TOLERANCE = 0.01
 """how far from one a length may be: float16 rows and models that round are within it, logits are not"""
@@ -20,8 +21,8 @@ SAFE = 1e-30
 
 
 LENGTHEN = (
-    "pass normalize=True (--normalize) for cosine similarity, or metric='ip' (--metric ip) to use inner products as "
-    "they are"
+    f"pass {setting('normalize', True)} for cosine similarity, or {setting('metric', 'ip')} to use inner products as "
+    f"they are"
 )
 """what to do about rows that are not of unit length, unless the caller knows better"""
 
@@ -50,15 +51,16 @@ def check_vectors(
         zero.extend((start + np.flatnonzero(square == 0)).tolist())
         shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
     if bad:
-        raise InputError(_not_finite(rows, name, bad, ids))
+        raise InputError(name, *_not_finite(rows, bad, ids))
     if zero:
         raise InputError(
-            f"{name} has {_count(len(zero), 'zero vector')} ({_places(zero, ids)}); a zero vector is similar to "
-            f"nothing: leave {'it' if len(zero) == 1 else 'them'} out or embed again."
+            name,
+            f"has {_count(len(zero), 'zero vector')} ({_places(zero, ids)})",
+            f"a zero vector is similar to nothing: leave {'it' if len(zero) == 1 else 'them'} out or embed again",
         )
     low, high = np.sqrt(shortest), np.sqrt(longest)
     if unit and (low < 1 - UNIT_TOLERANCE or high > 1 + UNIT_TOLERANCE):
-        raise InputError(f"{name} is not of unit length (row lengths run from {low:.4g} to {high:.4g}); {otherwise}.")
+        raise InputError(name, f"is not of unit length (row lengths run from {low:.4g} to {high:.4g})", otherwise)
 
 
 def check_scores(scores: Sliceable, name: str) -> None:
@@ -67,27 +69,28 @@ def check_scores(scores: Sliceable, name: str) -> None:
     for start, block in _slices(scores):
         bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
     if bad:
-        raise InputError(_not_finite(scores, name, bad, None))
+        raise InputError(name, *_not_finite(scores, bad, None))
 
 
 def check_dimension(rows: Sliceable, name: str, other: Sliceable, other_name: str) -> None:
     """Refuses vectors of two different lengths."""
     if rows.shape[1] != other.shape[1]:
         raise InputError(
-            f"{name} has dimension {rows.shape[1]} but {other_name} has {other.shape[1]}; embed both with the same "
-            f"model."
+            name,
+            f"has dimension {rows.shape[1]} but {argument(other_name)} has {other.shape[1]}",
+            "embed both with the same model",
         )
 
 
 def check_marginal(values: AnyArray, name: str, size: int, of: str) -> None:
     """Refuses weights that are not one positive number for each item."""
     if values.shape != (size,):
-        raise InputError(f"{name} has shape {values.shape} but there are {size:,} {of}; give one number for each.")
+        raise InputError(name, f"has shape {values.shape} but there are {size:,} {of}", "give one number for each")
     if values.dtype.kind not in "fiu":
-        raise InputError(f"{name} holds {values.dtype} values, not numbers; give one positive number for each.")
+        raise InputError(name, f"holds {values.dtype} values, not numbers", "give one positive number for each")
     if not np.isfinite(values).all() or values.min() <= 0:
         where = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-        raise InputError(f"{name} must be positive and finite; it is not at {_places(where.tolist(), None)}.")
+        raise InputError(name, "must be positive and finite", f"it is not at {_places(where.tolist(), None)}")
 
 
 def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
@@ -96,12 +99,13 @@ def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
         yield start, np.asarray(rows[start : start + height])
 
 
-def _not_finite(rows: Sliceable, name: str, bad: list[int], ids: Sequence[str] | None) -> str:
-    told = f"{name} has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
+def _not_finite(rows: Sliceable, bad: list[int], ids: Sequence[str] | None) -> tuple[str, str]:
+    """What came and what to do about it."""
+    came = f"has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
     first = np.asarray(rows[bad[0] : bad[0] + 1])
     if rows.dtype == np.float16 and np.isinf(first).any():
-        return f"{told}; float16 ends at 65504, so they overflowed when they were stored: store float32."
-    return f"{told}; leave them out or embed them again."
+        return came, "float16 ends at 65504, so they overflowed when they were stored: store float32"
+    return came, "leave them out or embed them again"
 
 
 def _places(rows: Sequence[int], ids: Sequence[str] | None, most: int = 5) -> str:

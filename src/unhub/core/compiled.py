@@ -1,7 +1,7 @@
 """Compiled block kernels: what NumPy would do in several passes over a block, done in one while a row is in cache.
 
 All work on float32 rows that lie one after the other. They hold no lock, so that several threads may run them on
-different rows, and they are compiled once and kept on disk. `unhub.core.kernels` decides when they are worth loading.
+different rows, and they are compiled once and kept on disk. `unhub.core.execution` decides when they are worth loading.
 
 They stand in one file because numba looks at the date of a function's own file, and not at those of the functions it
 calls, to see whether what it kept on disk is still good.
@@ -44,7 +44,7 @@ def _compiled(function: Any) -> Any:
     """The function compiled on its first call, from disk if it was compiled before."""
     compiled = njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
     try:
-        from unhub.core.kernel_cache import KernelCache
+        from unhub.foundation.kernel_cache import KernelCache
 
         compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
     except (

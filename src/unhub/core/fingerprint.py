@@ -7,38 +7,43 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from unhub.core.threads import share
 from unhub.foundation.types import BoolArray, FloatArray, IntArray, Sliceable
 
-READ = 1 << 18
+READ = 1 << 20
 """values read at once"""
 
 BLOCK = 1 << 15
 """values hashed at once, few enough for the nearest cache"""
 
 
-def row_digests(rows: Sliceable, *, unit: bool = False) -> NDArray[np.uint64]:
+def row_digests(rows: Sliceable, *, unit: bool = False, threads: int = 1) -> NDArray[np.uint64]:
     """One uint64 per row, from its float32 bits: equal rows agree, others practically never do.
 
     A multiply-and-add hash; it guards against mistakes, not against an adversary. ``unit`` compares directions: rows
     are scaled to unit length and rounded to thousandths first, so that copies of another length agree but for the rare
-    one that lies on an edge.
+    one that lies on an edge. Rows are read by the caller's thread, and hashed by as many as ``threads``.
     """
     count, dim = rows.shape
     multipliers = _splitmix(dim) | np.uint64(1)
     digests = np.empty(count, dtype=np.uint64)
     height, step = max(1, READ // max(1, dim)), max(1, BLOCK // max(1, dim))
-    mixed, shifted = np.empty((step, dim), dtype=np.uint64), np.empty((step, dim), dtype=np.uint64)
+    scratch = np.empty((threads, 2, step, dim), dtype=np.uint64)
     for first in range(0, count, height):
-        block = np.ascontiguousarray(rows[first : first + height], dtype=np.float32) + np.float32(0)
-        bits = (_directions(block) if unit else block).view(np.uint32)
-        for low in range(0, len(bits), step):
-            size = min(step, len(bits) - low)
-            x, y = mixed[:size], shifted[:size]
-            x[...] = bits[low : low + size]
-            x ^= np.right_shift(x, np.uint64(13), out=y)
-            x *= multipliers
-            x ^= np.right_shift(x, np.uint64(29), out=y)
-            x.sum(axis=1, out=digests[first + low : first + low + size])
+        read = np.ascontiguousarray(rows[first : first + height], dtype=np.float32)
+
+        def hash_rows(part: int, start: int, stop: int, read: FloatArray = read, first: int = first) -> None:
+            for low in range(start, stop, step):
+                high = min(low + step, stop)
+                block = read[low:high] + np.float32(0)
+                x, y = scratch[part, :, : high - low]
+                x[...] = (_directions(block) if unit else block).view(np.uint32)
+                x ^= np.right_shift(x, np.uint64(13), out=y)
+                x *= multipliers
+                x ^= np.right_shift(x, np.uint64(29), out=y)
+                x.sum(axis=1, out=digests[first + low : first + high])
+
+        share(len(read), hash_rows, parts=threads, threads=threads, step=step)
     return digests
 
 

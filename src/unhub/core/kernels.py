@@ -1,4 +1,4 @@
-"""Block kernels, chosen by size: compiled ones for large problems, plain array formulas for all others.
+"""Block kernels: compiled ones for large problems, plain array formulas for all others.
 
 Loading the compiled kernels takes about half a second, once in a process; a problem of a thousand by a thousand is
 done long before that. A problem's size alone decides, so that the same call always takes the same way; only where
@@ -14,28 +14,18 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy
-from unhub.core.free_memory import room_for_compiler
-
-WORTH_COMPILING = 1 << 24
-"""scores in a problem from which on the compiled kernels save more than they cost"""
-
-
-def compiled_for(shape: tuple[int, int]) -> bool:
-    """Whether a problem of so many rows and columns is worth the compiled kernels, and they can be had."""
-    return shape[0] * shape[1] >= WORTH_COMPILING and compiled() is not None
 
 
 class Demand:
-    """Work that compares and does not sum: many small pieces are worth the compiled kernels as a large one is."""
+    """Scores that were searched so far: many small searches are worth the compiled kernels as a large one is."""
 
     def __init__(self) -> None:
         self._scores = 0
 
-    def compiled_for(self, shape: tuple[int, int]) -> bool:
-        """As the function of that name, with all that was asked for before; always when they are loaded anyway."""
+    def worth(self, shape: tuple[int, int], small: int) -> bool:
+        """Whether this search, with all before it, is worth the kernels; always when they are loaded anyway."""
         self._scores += shape[0] * shape[1]
-        loaded = compiled.cache_info().currsize > 0
-        return (loaded or self._scores >= WORTH_COMPILING) and compiled() is not None
+        return compiled.cache_info().currsize > 0 or self._scores >= small
 
 
 def suits(scores: Any) -> bool:
@@ -45,9 +35,7 @@ def suits(scores: Any) -> bool:
 
 @cache
 def compiled() -> ModuleType | None:
-    """The compiled kernels; None where numba is not installed, does not know this interpreter or has no room."""
-    if not room_for_compiler():
-        return None
+    """The compiled kernels; None where numba is not installed or does not know this interpreter."""
     try:
         from unhub.core import compiled as module
     except ImportError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, like, namespace, wide
-from unhub.core.kernels import compiled, suits
+from unhub.core.kernels import suits
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 
@@ -95,11 +95,14 @@ def is_coarse(top: Any, tau: float) -> bool:
 class ColumnSums:
     """tau * log sum_u exp((s_uj + f_u) / tau) of every column, gathered block by block."""
 
-    def __init__(self, columns: int, tau: float, *, compile: bool = False, memory: int = SUMS_MEMORY) -> None:
+    def __init__(self, columns: int, tau: float, *, kernels: Any = None, threads: int = 1) -> None:
         self._tau = tau
         self._total: FloatArray | None = None
         self._columns = columns
-        self._parts: _Parts | None = _Parts(columns, tau, memory) if compile else None
+        self._parts: _Parts | None = None if kernels is None else _Parts(columns, tau, kernels, threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_tau": self._tau, "_columns": self._columns, "_total": self.total(), "_parts": None}
 
     def add(self, scores: FloatArray, f: FloatArray | None = None) -> None:
         """Takes in a block of rows, with their potentials if they have any."""
@@ -118,6 +121,11 @@ class ColumnSums:
             self._merge(self._parts.settle())
         return np.full(self._columns, -np.inf) if self._total is None else self._total
 
+    def merge(self, other: ColumnSums) -> ColumnSums:
+        """Takes in the sums of other rows."""
+        self._merge(other.total())
+        return self
+
     def _merge(self, part: FloatArray) -> None:
         self._total = part if self._total is None else add_logs(self._total, part, self._tau)
 
@@ -125,10 +133,10 @@ class ColumnSums:
 class _Parts:
     """float32 sums, one row for each part of a block, until they are settled in float64."""
 
-    def __init__(self, columns: int, tau: float, memory: int) -> None:
+    def __init__(self, columns: int, tau: float, kernels: Any, threads: int) -> None:
         self._tau = tau
-        self._count = parts_for(4 * 4 * columns, memory)
-        self._kernels: Any = compiled()
+        self._count = parts_for(4 * 4 * columns, SUMS_MEMORY, threads)
+        self._kernels, self._threads = kernels, threads
         self._shift = np.empty((self._count, columns), dtype=np.float32)
         self._sums = np.empty((self._count, columns), dtype=np.float32)
         self._scratch = np.empty((self._count, 2, columns), dtype=np.float32)
@@ -149,7 +157,7 @@ class _Parts:
             mine = self._shift[part], self._sums[part], self._scratch[part]
             self._kernels.column_sums(scores[start:stop], potential[start:stop], scale, *mine, CHUNK_ROWS)
 
-        share(rows, work, parts=self._count, step=CHUNK_ROWS)
+        share(rows, work, parts=self._count, threads=self._threads, step=CHUNK_ROWS)
         self._rows += rows
         return self._rows >= self.rows_at_once
 

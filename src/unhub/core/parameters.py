@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal, SupportsFloat, SupportsIndex
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import setting
 
 Temperature = float | Literal["auto"]
 """a positive number in the unit of the scores, or "auto": a third of the scores' standard deviation"""
@@ -32,8 +33,9 @@ def temperature(name: str, value: Any) -> Temperature:
     number = _number(value)
     if number is None or number <= 0:
         raise InputError(
-            f"{name} is {value!r}, but a temperature is a positive number in the unit of the scores; "
-            f'pass {name}="auto" (--{name} auto) to follow their spread, or about a third of their standard deviation.'
+            name,
+            f"is {value!r}, but a temperature is a positive number in the unit of the scores",
+            f"pass {setting(name, 'auto')} to follow their spread, or about a third of their standard deviation",
         )
     return number
 
@@ -42,7 +44,7 @@ def count(name: str, value: Any) -> int:
     """A whole number of at least one."""
     number = _number(value)
     if number is None or number != int(number) or number < 1:
-        raise InputError(f"{name} is {value!r}; give a whole number of at least 1.")
+        raise InputError(name, f"is {value!r}", "give a whole number of at least 1")
     return int(number)
 
 
@@ -55,7 +57,7 @@ def not_negative(name: str, value: Any) -> float:
     """A number of at least zero."""
     number = _number(value)
     if number is None or number < 0:
-        raise InputError(f"{name} is {value!r}; give a number of at least 0.")
+        raise InputError(name, f"is {value!r}", "give a number of at least 0")
     return number
 
 
@@ -65,7 +67,7 @@ def strength_number(name: str, value: Any) -> float:
     if number is None or not 0 <= number <= MOST_STRENGTH:
         most = f"{MOST_STRENGTH:g}"
         raise InputError(
-            f"{name} is {value!r}; give a number from 0 (no correction) to {most} (1 is the bias as it is)."
+            name, f"is {value!r}", f"give a number from 0 (no correction) to {most} (1 is the bias as it is)"
         )
     return number
 
@@ -74,7 +76,7 @@ def positive(name: str, value: Any) -> float:
     """A number above zero."""
     number = _number(value)
     if number is None or number <= 0:
-        raise InputError(f"{name} is {value!r}; give a number above 0.")
+        raise InputError(name, f"is {value!r}", "give a number above 0")
     return number
 
 
@@ -90,7 +92,7 @@ def seed_number(name: str, value: Any) -> int:
     except TypeError:
         number = -1
     if number < 0:
-        raise InputError(f"{name} is {value!r}; give a whole number of at least 0.")
+        raise InputError(name, f"is {value!r}", "give a whole number of at least 0")
     return number
 
 

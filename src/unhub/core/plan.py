@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from unhub.core.blocks import LARGEST_SLAB, block_rows, slab_rows
+from unhub.core.blocks import LARGEST_TALL_BLOCK, block_rows, tall_rows
 
 Kind = Literal["cached", "cached in 16 bits", "partly cached", "streamed"]
 
@@ -46,6 +46,14 @@ class Plan:
         """Matrix products of the whole shape that so many rounds compute."""
         return 1 + (rounds - 1) * (1 - self.kept_rows / max(1, self.rows))
 
+    def part(self, rows: int, shards: int) -> Plan:
+        """The plan of a shard of so many rows, while others work beside it in the same memory."""
+        if shards == 1:
+            return self
+        height = max(1, min(rows, self.block_rows // shards))
+        kept = rows if self.kept_rows == self.rows else self.kept_rows * rows // self.rows // height * height
+        return replace(self, rows=rows, kept_rows=kept, block_rows=height)
+
     def __str__(self) -> str:
         what, kept = "scores are" if self.logs else "kernel is", in_words(self.kept_bytes)
         if self.kind == "partly cached":
@@ -59,22 +67,34 @@ class Plan:
         return f"{self.kind}: {how}{why}"
 
 
-def plan(rows: int, columns: int, memory: int, *, compiled: bool, number_bytes: int = 4, halves: bool = True) -> Plan:
+def plan(
+    rows: int,
+    columns: int,
+    memory: int,
+    *,
+    compiled: bool,
+    number_bytes: int = 4,
+    halves: bool = True,
+    at_most: int | None = None,
+) -> Plan:
     """The fastest plan within a memory.
 
     compiled: blocks are read by compiled kernels, which need no temporaries and, with ``halves``, can keep a kernel in
-    16 bits.
+    16 bits. at_most: rows of a block at the most, where the caller has a wish.
     """
-    slab = min(memory // 4, LARGEST_SLAB * 4)
-    height = slab_rows if compiled else block_rows
+    tall = min(memory // 4, LARGEST_TALL_BLOCK * 4)
+
+    def height(columns: int, memory: int) -> int:
+        return (tall_rows if compiled else block_rows)(columns, memory, at_most)
+
     whole = rows * columns * number_bytes
-    if whole <= memory - slab:
-        return Plan("cached", rows, columns, rows, min(rows, height(columns, slab)), number_bytes)
-    if compiled and halves and rows * columns * 2 <= memory - slab:
-        return Plan("cached in 16 bits", rows, columns, rows, min(rows, height(columns, slab)), 2)
-    kept = (memory - slab) // (columns * number_bytes)
+    if whole <= memory - tall:
+        return Plan("cached", rows, columns, rows, min(rows, height(columns, tall)), number_bytes)
+    if compiled and halves and rows * columns * 2 <= memory - tall:
+        return Plan("cached in 16 bits", rows, columns, rows, min(rows, height(columns, tall)), 2)
+    kept = (memory - tall) // (columns * number_bytes)
     if kept >= WORTH_KEEPING * rows:
-        at_once = min(rows, height(columns, slab))
+        at_once = min(rows, height(columns, tall))
         return Plan("partly cached", rows, columns, kept // at_once * at_once, at_once, number_bytes)
     return Plan("streamed", rows, columns, 0, min(rows, height(columns, memory * 3 // 4)), number_bytes)
 

@@ -1,7 +1,7 @@
-"""Work on parts of a range, on as many threads as there are processors for this process.
+"""Work on parts of a range, on several threads.
 
-The threads are unhub's own: no setting of NumPy's, BLAS's or anybody else's is touched. OMP_NUM_THREADS, which most
-numerical libraries obey, is obeyed here too.
+The threads are unhub's own: no setting of NumPy's, BLAS's or anybody else's is touched. How many to use is part of an
+`unhub.core.execution.Execution`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,12 @@ PARTS = 3
 and beside them more threads than processors get the larger part of the time"""
 
 
-def available() -> int:
-    """How many threads to use: one for each processor that this process may run on, OMP_NUM_THREADS at the most."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return min(processors, int(wish)) if wish.isascii() and wish.isdigit() and int(wish) > 0 else processors
-
-
-def parts_for(part_bytes: int, memory: int) -> int:
+def parts_for(part_bytes: int, memory: int, threads: int) -> int:
     """Into how many parts to divide work whose every part holds so many bytes of its own, within a memory."""
-    threads = available()
     return 1 if threads == 1 else max(1, min(threads * PARTS, memory // max(1, part_bytes)))
 
 
-def share(size: int, work: Work, *, parts: int, step: int = 1) -> None:
+def share(size: int, work: Work, *, parts: int, threads: int, step: int = 1) -> None:
     """Calls work(part, start, stop) for each part of 0..size; parts are multiples of ``step`` but for the last.
 
     The caller's thread works too, and takes what no other has begun: short work is done before a thread has woken up.
@@ -51,7 +43,7 @@ def share(size: int, work: Work, *, parts: int, step: int = 1) -> None:
     try:
         with suppress(RuntimeError):  # a limit allows no more threads: those that there are do it
             for _ in ranges[1:]:
-                others.append(_pool(os.getpid(), available() * PARTS).submit(parts_left.do))
+                others.append(_pool(os.getpid(), threads * PARTS).submit(parts_left.do))
         parts_left.do()
     finally:
         parts_left.drop()

@@ -34,3 +34,17 @@ def top_k(scores: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     values = np.take_along_axis(scores, columns, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(values, order, axis=1), np.take_along_axis(columns, order, axis=1)
+
+
+def merge_top(
+    left_scores: FloatArray, left: IntArray, right_scores: FloatArray, right: IntArray, k: int
+) -> tuple[FloatArray, IntArray]:
+    """The k best of two lists of each row, which hold different columns: (query, k) twice, ties to the lower column.
+
+    >>> merge_top(np.array([[0.9, 0.1]]), np.array([[5, 7]]), np.array([[0.9]]), np.array([[2]]), 2)[1].tolist()
+    [[2, 5]]
+    """
+    scores = np.concatenate((left_scores, right_scores), axis=1)
+    columns = np.concatenate((left, right), axis=1)
+    order = np.lexsort((columns, -scores), axis=1)[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(columns, order, axis=1)

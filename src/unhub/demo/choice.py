@@ -10,22 +10,20 @@ import numpy as np
 
 from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
-from unhub.banks import EmbeddingBank, spread
-from unhub.banks.spread import TAU_PER_STD
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
-from unhub.methods import ADDITIVE, Method, method, settings
-from unhub.methods.registry import TAU2_PER_TAU1
+from unhub.methods import ADDITIVE, METHODS, Method, is_matrix_only, method, method_class
 from unhub.metrics import DEFAULT_METRICS, Interval, bootstrap_difference
+from unhub.scores import EmbeddingScores, spread
+from unhub.scores.spread import TAU_PER_STD
 
 TAU_GRID = (0.16, 0.2, 0.25, TAU_PER_STD, 0.45, 0.6, 0.8)
 """temperatures tried, as shares of the standard deviation of the bank's scores"""
 
-BANK_METHODS = (
-    "none", "is", "dis", "dualis", "dualdis", "sn", "dbsn", "nnn", "csls", "dn", "gc", "single_sinkhorn",
-    "local_scaling", "nicdm", "mutual_proximity", "centering",
-)  # fmt: skip
+BANK_METHODS = tuple(
+    name for name in METHODS if not method_class(name).audit and not is_matrix_only(method_class(name))
+)
 """every method that can learn from a bank; the others need the test queries themselves"""
 
 
@@ -40,12 +38,11 @@ class Choice:
     @property
     def tau(self) -> float | None:
         """The temperature, where the method has one."""
-        found = settings(self.method)
-        value = found.get("tau", found.get("tau1"))
+        value = self.method.temperature
         return None if value is None else float(value)
 
 
-def joined(first: Part, second: Part) -> tuple[FloatArray, FloatArray]:
+def join_banks(first: Part, second: Part) -> tuple[FloatArray, FloatArray]:
     """Queries and targets of two parts, as one query bank and one target bank."""
     return np.concatenate((first.queries, second.queries)), np.concatenate((first.targets, second.targets))
 
@@ -87,23 +84,19 @@ def verdict(choices: dict[str, Choice]) -> tuple[str, str]:
         return "none", "no method that can be served beats the raw scores on the dev part"
     if gain.low <= 0:
         return "none", (
-            f"the best on dev, {best}, gains {gain.value:+.1f} points of R@1 but the 90 % interval runs from "
+            f"the best on dev, {best}, gains {gain.value:+.1f} points of R@1 but the 90% interval runs from "
             f"{gain.low:+.1f} to {gain.high:+.1f}: that may be chance, so leave the ranking as it is"
         )
     return best, (
         f"best of those that can be served on the dev part: {gain.value:+.1f} points of R@1 there "
-        f"(90 % interval {gain.low:+.1f} to {gain.high:+.1f}); the test part had no say in it"
+        f"(90% interval {gain.low:+.1f} to {gain.high:+.1f}); the test part was not used"
     )
 
 
 def variants(name: str, taus: Sequence[float]) -> list[Method]:
     """The method at every temperature, or as it is when it has none."""
     plain = method(name)
-    if "tau" in settings(plain):
-        return [method(name, {"tau": tau}) for tau in taus]
-    if "tau1" in settings(plain):
-        return [method(name, {"tau1": tau, "tau2": TAU2_PER_TAU1 * tau}) for tau in taus]
-    return [plain]
+    return [plain] if plain.temperature is None else [plain.at(tau) for tau in taus]
 
 
 def quiet_evaluate(
@@ -126,5 +119,5 @@ def quiet_evaluate(
 
 def temperatures(data: DemoData) -> list[float]:
     """The grid in the unit of the scores, rounded to two digits."""
-    seen = spread(EmbeddingBank(data.bank.queries, data.dev.targets, block_rows=1024))
+    seen = spread(EmbeddingScores(data.bank.queries, data.dev.targets, block_rows=1024))
     return [float(f"{share * seen.std:.2g}") for share in TAU_GRID]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import installed, require
 from unhub.foundation.types import FloatArray

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray

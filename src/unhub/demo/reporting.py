@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from unhub.analysis.beside import Beside
+from unhub.analysis.correction_subject import CorrectionSubject
+from unhub.analysis.model import Verdict
+from unhub.analysis.names import shown_name
+from unhub.analysis.story import Asked, story
 from unhub.api.artefact import load
 from unhub.demo.choice import Choice
-from unhub.demo.dataset import DemoData
-from unhub.demo.keeping import options
-from unhub.explore.beside import Beside
-from unhub.explore.correction_subject import CorrectionSubject
-from unhub.explore.model import Verdict
-from unhub.explore.names import shown_name
-from unhub.explore.story import Asked, story
+from unhub.demo.demo_data import DemoData
+from unhub.demo.outputs import options
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed
 from unhub.report.html import html_report

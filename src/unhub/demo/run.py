@@ -18,9 +18,9 @@ from unhub.api.diagnose import diagnose
 from unhub.api.evaluation import Evaluation
 from unhub.api.fit import fit
 from unhub.demo import clipart, emoji, show
-from unhub.demo.choice import Choice, choose, joined, quiet_evaluate, temperatures, variants, verdict
-from unhub.demo.dataset import DemoData
-from unhub.demo.keeping import ids, keep, page_command
+from unhub.demo.choice import Choice, choose, join_banks, quiet_evaluate, temperatures, variants, verdict
+from unhub.demo.demo_data import DemoData
+from unhub.demo.outputs import ids, page_command, save_outputs
 from unhub.demo.reporting import can_report, write_report
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
@@ -30,6 +30,9 @@ SETS: Mapping[str, Callable[[str], DemoData]] = {
     "emoji": lambda language: emoji.load(language),
     "clipart": lambda language: clipart.load(),
 }
+
+PAGE_FOLDER = Path("demo-output/emoji-de")
+"""where the demonstration writes by default, and what ``make page`` serves"""
 
 EXAMPLES = 3
 """queries shown that got better, and as many that got worse"""
@@ -59,7 +62,7 @@ def run(
     if output is not None:
         _make_folder(output)
     show.introduction(console, data)
-    query_bank, target_bank = joined(data.bank, data.dev)
+    query_bank, target_bank = join_banks(data.bank, data.dev)
 
     show.heading(console, 1, "How fair is the search as it is?")
     diagnosis = diagnose(queries=data.test.queries, targets=data.test.targets)
@@ -79,9 +82,8 @@ def run(
     show.heading(console, 3, "What to use")
     chosen, why = verdict(choices)
     show.say(console, f"[bold]{chosen}[/bold]: {why}.")
-    kept = choices[chosen if chosen != "none" else "sn"].method
     correction = fit(
-        kept,
+        choices[chosen if chosen != "none" else "sn"].method,
         targets=data.test.targets,
         query_bank=query_bank,
         target_bank=target_bank,
@@ -101,7 +103,7 @@ def run(
     if output is not None:
         show.heading(console, 6, "Kept for you, and what to try next")
         folder = output  # not None, also for a type checker in the line below
-        _keep(
+        _write(
             console, data, correction, summary, output,
             lambda: write_report(data, folder, choices, chosen, why, language),
         )  # fmt: skip
@@ -214,7 +216,13 @@ def _make_folder(output: Path) -> None:
     except OSError as error:
         raise InputError(f"cannot make the folder {output}: {(error.strerror or str(error)).lower()}.") from error
     if not writable:
-        raise InputError(f"cannot write into the folder {output}; choose another with --output.")
+        raise InputError("output", f"is {output}, where nothing can be written", "choose another folder")
+
+
+def page_hint(output: Path) -> str:
+    """How to get the page: in a clone of the repository ``make page`` serves the demo's default folder."""
+    in_clone = output == PAGE_FOLDER and Path("Makefile").is_file()
+    return "make page runs this" if in_clone else "pip install 'unhub[serve]'"
 
 
 def _command() -> str:
@@ -222,7 +230,7 @@ def _command() -> str:
     return "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
 
 
-def _keep(
+def _write(
     console: Console,
     data: DemoData,
     correction: Correction,
@@ -231,7 +239,7 @@ def _keep(
     report: Callable[[], Path],
 ) -> None:
     """The correction, the vectors and the numbers, as files that the commands below can be tried on, and a report."""
-    keep(data, correction, summary, output)
+    save_outputs(data, correction, summary, output)
     here = escape(str(output))
     show.say(console, f"{here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
     if can_report():
@@ -242,14 +250,14 @@ def _keep(
         )
     else:
         show.say(console, escape("For a report with pictures install its packages: pip install 'unhub[report]'"))
-    show.say(console, "To turn the knobs yourself, open the page (pip install " + escape("'unhub[serve]'") + "):")
+    show.say(console, escape(f"To change the settings yourself, open the page ({page_hint(output)}):"))
     console.print(f"    {_command()} {escape(page_command(data, output))}", soft_wrap=True)
-    show.say(console, "On your own vectors it is the same three commands; these run as they stand:")
-    learnt = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
+    show.say(console, "On your own vectors, run the same three commands:")
+    bank = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (
-        f"check {learnt}",
-        f"fit {learnt} --target-bank {here}/target_bank.npy -o mine.unhub",
-        f"evaluate {test} {learnt} --methods none,is,sn --tau auto",
+        f"check {bank}",
+        f"fit {bank} --target-bank {here}/target_bank.npy -o mine.unhub",
+        f"evaluate {test} {bank} --methods none,is,sn --tau auto",
     ):
         console.print(f"    {_command()} {command}", soft_wrap=True)

@@ -14,7 +14,7 @@ from unhub.api.diagnose import Diagnosis
 from unhub.api.evaluation import Evaluation
 from unhub.api.hits import Hits
 from unhub.demo.choice import Choice
-from unhub.demo.dataset import DemoData, Part
+from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.types import IntArray
 
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
@@ -62,7 +62,7 @@ def results(console: Console, result: Evaluation, choices: Mapping[str, Choice],
     """Every method on the test part, with intervals and the change against doing nothing."""
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     table.add_column("method")
-    for title in ("tau", "R@1", "95 % interval", "change", *SHOWN_METRICS):
+    for title in ("tau", "R@1", "95% interval", "change", *SHOWN_METRICS):
         table.add_column(title, justify="right")
     base = result["none"]["R@1"]
     best = max(result[label]["R@1"] for label in result)
@@ -96,8 +96,8 @@ def results(console: Console, result: Evaluation, choices: Mapping[str, Choice],
     say(
         console,
         "[dim]R@k: right answer among the first k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: "
-        "targets never among the first 10, in percent. transductive: had all test queries in advance, as no running "
-        "system does; an upper bound, not an offer.[/dim]",
+        "targets never among the first 10, in percent. transductive: an upper bound, learned from the test "
+        "queries themselves.[/dim]",
     )
     losing = [result[label].method for label in result if result[label]["R@1"] < base]
     if losing:

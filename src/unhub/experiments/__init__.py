@@ -2,8 +2,9 @@
 
 from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.presets import PRESETS, Preset, preset
+from unhub.experiments.protocols import TABLES, possible
+from unhub.experiments.reproduction import Reproduction, reproduce
 from unhub.experiments.result import ResultTable
-from unhub.experiments.running import TABLES, possible, reproduce
 from unhub.experiments.sweep_jobs import SWEEPS
 from unhub.experiments.sweeps import sweep
 
@@ -13,6 +14,7 @@ __all__ = [
     "TABLES",
     "Experiment",
     "Preset",
+    "Reproduction",
     "ResultTable",
     "possible",
     "preset",

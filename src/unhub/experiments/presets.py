@@ -9,12 +9,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from unhub.foundation.errors import InputError
-from unhub.methods import REGISTRY, Method, method, settings
+from unhub.methods import Method, configure, method_class
 
-PAPER_TAU = {"is": 0.02, "dis": 0.02, "dualis": 0.02, "dualdis": 0.02, "sn": 0.01, "dbsn": 0.01}
 IMAGES = {"forward": {"is": 0.02, "dis": 0.0195}, "reverse": {"is": 0.01, "dis": 0.0095}}
 VIDEOS = {"is": 0.01, "dis": 0.0095}
 CONVERGED = 1000
@@ -39,32 +38,24 @@ class Preset:
                 "the protocol authors needs dataset.modality, since the authors' scripts differ by it; write image, "
                 "video or audio in the experiment file."
             )
-        wanted = self._settings(name, modality, direction, banked)
-        fields = settings(REGISTRY[name]())
-        own = {key: value for key, value in given.items() if key in fields}
-        if "tau" in given and "tau1" in fields:
-            own["tau1"] = given["tau"]
-        return method(name, cast(Any, {key: value for key, value in wanted.items() if key in fields} | own))
-
-    def _settings(self, name: str, modality: str, direction: str, banked: bool) -> dict[str, Any]:
-        if name in ("dualis", "dualdis"):
-            chosen: dict[str, Any] = {"tau1": PAPER_TAU[name]}
-            return chosen | ({"tau2": 0.5} if self.name == "authors" and modality == "video" else {})
-        chosen = {"tau": PAPER_TAU[name]} if name in PAPER_TAU else {}
-        chosen |= {"iterations": 10} if name in ("sn", "dbsn") else {}
+        chosen = method_class(name).paper()
         if self.name == "authors":
-            chosen |= self._scripts(name, modality, direction, banked)
-        return chosen
+            chosen = configure(chosen, _scripts(name, modality, direction, banked))
+        return configure(chosen, given)
 
-    def _scripts(self, name: str, modality: str, direction: str, banked: bool) -> dict[str, Any]:
-        if name in ("sn", "dbsn"):
-            if banked:
-                return {"iterations": 10}
-            return {"iterations": 5} if modality == "video" else {"iterations": CONVERGED, "tol": STOPS_AT}
+
+def _scripts(name: str, modality: str, direction: str, banked: bool) -> dict[str, Any]:
+    """What the authors' scripts set where the paper says something else."""
+    if name in ("dualis", "dualdis"):
+        return {"tau2": 0.5} if modality == "video" else {}
+    if name in ("sn", "dbsn"):
         if banked:
-            return {"k": 2} if name == "dis" and modality == "video" else {}
-        taus = IMAGES[direction] if modality == "image" else VIDEOS
-        return {"tau": taus[name]} if name in taus else {}
+            return {"iterations": 10}
+        return {"iterations": 5} if modality == "video" else {"iterations": CONVERGED, "tol": STOPS_AT}
+    if banked:
+        return {"k": 2} if name == "dis" and modality == "video" else {}
+    taus = IMAGES[direction] if modality == "image" else VIDEOS
+    return {"tau": taus[name]} if name in taus else {}
 
 
 PRESETS = {

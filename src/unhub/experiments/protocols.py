@@ -1,15 +1,21 @@
-"""The paper's tables as functions of an experiment and a preset."""
+"""The paper's tables: which there are, what each needs, and making them from an experiment under a protocol."""
 
 from __future__ import annotations
 
+import difflib
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
+from unhub.experiments.experiment import Experiment
+from unhub.experiments.hashes import hashes
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
 from unhub.experiments.run import ONE_BANK, RANK, SKEWNESS, TWO_BANKS, Run
-from unhub.experiments.sources import evaluated, matrix_of, scores_of
+from unhub.experiments.sources import evaluated, matrix_of, refuse_logits, scores_of
+from unhub.foundation import VERSION
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, NoCorrection, SparseK, settings
 from unhub.metrics import sparsity
@@ -54,15 +60,15 @@ def variants(run: Run) -> ResultTable:
     done = evaluated(its, run.preset, chosen, direction="forward", metrics=ranked, ties=OF_PLANS, progress=run.progress)
     zeros = dict.fromkeys(done.rows, 0.0)
     ties = its.settings.get("ties", OF_PLANS)
-    said = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
+    notes = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
     if queries * gallery > LARGEST_PLAN:
-        said.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
+        notes.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
     else:
         matrix = matrix_of(its)
         few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
         if len(few) < len(FEW):
             left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)
-            said.append(
+            notes.append(
                 f"{left} left out: so few queries for each of {gallery:,} targets leave some of {queries:,} out"
             )
         plans = (*run.methods(PLANS, "forward", banked=False), *few)
@@ -80,7 +86,7 @@ def variants(run: Run) -> ResultTable:
         for row, share in zip(made.rows, zeros.values(), strict=True)
     )
     table = [replace(made, rows=rows)]
-    return _table(run, "variants", "Variants of the normalisation", (*metrics, SPARSITY), table, *said)
+    return _table(run, "variants", "Variants of the normalisation", (*metrics, SPARSITY), table, *notes)
 
 
 def _with_row(
@@ -118,3 +124,89 @@ def _split(name: str, made: Block) -> list[Block]:
     both = tuple(replace(row, bank=bank) for row in made.rows if row.method in TWO_BANKS)
     blocks = [replace(made, rows=single), Block(bank, both, made.evaluations)]
     return blocks if both else blocks[:1]
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of the paper: its name, the paper's numbers for it, and what an experiment lacks for it, if anything."""
+
+    name: str
+    numbers: tuple[str, ...]
+    description: str
+    make: Callable[[Run], ResultTable]
+    lacks: Callable[[Experiment], str | None]
+
+
+def _needs_task(*tasks: str) -> Callable[[Experiment], str | None]:
+    def lacks(experiment: Experiment) -> str | None:
+        return None if experiment.task in tasks else f"dataset.task is {experiment.task}, not {' or '.join(tasks)}"
+
+    return lacks
+
+
+def _needs_banks(experiment: Experiment) -> str | None:
+    if experiment.task == "self-retrieval":
+        return "dataset.task is self-retrieval"
+    if not experiment.banks:
+        part = "queries, an embedding file" if experiment.vectors else "scores, a matrix of bank x test targets"
+        return f"there is no bank; name banks.val.{part}, in the section [banks.val]"
+    return None
+
+
+TABLES = {
+    each.name: each
+    for each in (
+        PaperTable(
+            "query-aware",
+            ("1", "2", "3", "A1", "A2", "A3", "A4"),
+            "the test queries as the bank: none, IS, DIS, SN",
+            query_aware,
+            _needs_task("retrieval"),
+        ),
+        PaperTable(
+            "banks", ("4", "A7", "A8", "A9", "A10"), "every bank, with and without its targets", banks,
+            _needs_banks,
+        ),
+        PaperTable("skewness", ("5",), "skewness of the k-occurrence, all k", skewness, _needs_task("retrieval")),
+        PaperTable("variants", ("6",), "SN beside transport plans", variants, _needs_task("retrieval")),
+        PaperTable(
+            "self-retrieval", ("A5",), "items among themselves, self-pairs masked", query_aware,
+            _needs_task("self-retrieval"),
+        ),
+        PaperTable(
+            "classification", ("A6",), "class embeddings as targets", query_aware,
+            _needs_task("classification"),
+        ),
+    )
+}  # fmt: skip
+"""by name; the paper's own numbers are other names for them"""
+
+
+def named(name: str) -> PaperTable:
+    """The table of a name or of a number of the paper."""
+    for each in TABLES.values():
+        if name == each.name or name.upper() in each.numbers:
+            return each
+    near = difflib.get_close_matches(name, TABLES, 1)
+    known = "; ".join(f"{each.name} ({', '.join(each.numbers)})" for each in TABLES.values())
+    hint = f"did you mean {near[0]}? There" if near else "there"
+    raise InputError(f"there is no table {name!r}; {hint} are {known}.")
+
+
+def possible(experiment: Experiment) -> dict[str, str | None]:
+    """For every table what an experiment lacks for it, or None if it can be run."""
+    return {name: each.lacks(experiment) for name, each in TABLES.items()}
+
+
+def result_table(name: str, run: Run) -> ResultTable:
+    """One table of an experiment; an error says which part is missing. The evaluations' notes are among its own."""
+    chosen, experiment = named(name), run.experiment
+    lacking = chosen.lacks(experiment)
+    if lacking is not None:
+        raise InputError(f"{experiment.path}: the table {chosen.name} cannot be made: {lacking}.")
+    refuse_logits(experiment)
+    facts = {"unhub": VERSION, "files": hashes(experiment), "settings": dict(experiment.settings)}
+    table = chosen.make(run)
+    evaluations = (each for block in table.blocks for each in block.evaluations.values())
+    notes = dict.fromkeys(note for each in evaluations for note in each.notes)
+    return replace(table, name=chosen.name, notes=(*table.notes, *notes), facts=facts)

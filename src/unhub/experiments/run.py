@@ -1,19 +1,17 @@
-"""An experiment at work: methods as a protocol has them, and what each bank gives, made once for tables and figures."""
+"""One experiment under one protocol: its methods and its evaluations, each computed once for tables and figures."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unhub.api.evaluation import Evaluation
 from unhub.api.progress import Progress
-from unhub.experiments.experiment import Experiment
+from unhub.dataset.experiment_file import Experiment, file_door
 from unhub.experiments.presets import Preset
 from unhub.experiments.sources import evaluated
-from unhub.experiments.wording import in_file
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.errors import InputError
 from unhub.methods import Method
 from unhub.metrics import metric
 
@@ -41,10 +39,8 @@ class Run:
     experiment: Experiment
     preset: Preset
     progress: Progress | None = None
-    _made: dict[tuple[str | None, str], tuple[Evaluation, list[str]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    """evaluations by bank and direction, each with what it warned of"""
+    _evaluations: dict[tuple[str | None, str], Evaluation] = field(default_factory=dict, repr=False, compare=False)
+    """by bank and direction"""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -64,7 +60,7 @@ class Run:
                 self.preset.method(each, its.modality, direction, banked=banked, given=its.settings) for each in names
             ]
         except InputError as error:
-            raise InputError(f"{its.path}: {in_file(str(error))}") from error
+            raise InputError(f"{its.path}: {error.sentence(file_door())}") from error
 
     def ways(self, bank: str | None = None) -> dict[str, str]:
         """The directions that a bank serves, by the file's names; back only by embeddings, its targets the queries."""
@@ -73,32 +69,20 @@ class Run:
         return dict(zip(its.directions, ("forward", "reverse") if back else ("forward",), strict=False))
 
     def evaluation(self, way: str, bank: str | None = None) -> Evaluation:
-        """All that a bank of the file, or the test queries as the bank, can give: its scores are computed once."""
-        if (bank, way) not in self._made:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                made = self._evaluated(way, bank)
-            self._made[bank, way] = (
-                made,
-                [in_file(str(each.message)) for each in caught if each.category is UnhubWarning],
+        """Every method that a bank of the file, or the test queries as the bank, can serve; computed once."""
+        if (bank, way) not in self._evaluations:
+            both = bank is not None and self.experiment.has_targets(bank)
+            names = ("none", *ONE_BANK, *(TWO_BANKS if both else ()))
+            self._evaluations[bank, way] = evaluated(
+                self.experiment,
+                self.preset,
+                self.methods(names, way, banked=bank is not None),
+                direction=way,
+                metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK))),
+                bank=bank,
+                progress=self.progress,
             )
-        made, said = self._made[bank, way]
-        for sentence in said:  # whoever asks hears them
-            warnings.warn(sentence, UnhubWarning, stacklevel=2)
-        return made
-
-    def _evaluated(self, way: str, bank: str | None) -> Evaluation:
-        both = bank is not None and self.experiment.has_targets(bank)
-        names = ("none", *ONE_BANK, *(TWO_BANKS if both else ()))
-        return evaluated(
-            self.experiment,
-            self.preset,
-            self.methods(names, way, banked=bank is not None),
-            direction=way,
-            metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK))),
-            bank=bank,
-            progress=self.progress,
-        )
+        return self._evaluations[bank, way]
 
     def evaluations(
         self, methods: tuple[str, ...], metrics: tuple[str, ...], bank: str | None = None
@@ -108,18 +92,18 @@ class Run:
 
 
 def _only(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, ...]) -> Evaluation:
-    """The evaluation as if no more had been asked for."""
+    """The evaluation with these methods and metrics alone."""
 
-    def asked(values: Mapping[str, Any]) -> dict[str, Any]:
+    def chosen(values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in metrics if name in values}
 
-    rank = {RANK} - set(metrics)  # stays for who compares queries
+    rank = {RANK} - set(metrics)  # stays: queries are compared by it
     rows = {
         label: replace(
             row,
-            values=asked(row.values),
-            intervals=asked(row.intervals),
-            per_query=asked(row.per_query) | {name: row.per_query[name] for name in rank},
+            values=chosen(row.values),
+            intervals=chosen(row.intervals),
+            per_query=chosen(row.per_query) | {name: row.per_query[name] for name in rank},
         )
         for label, row in evaluation.rows.items()
         if row.method in methods

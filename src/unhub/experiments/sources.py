@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
-from unhub.api.progress import Progress
-from unhub.api.sources import Reader
-from unhub.api.temperature import COSINE_LIMIT
-from unhub.api.trial import Terms, Trial, open_side
-from unhub.banks import Bank, spread
-from unhub.banks.bank import blocks
-from unhub.experiments.experiment import CHOICES, Experiment
-from unhub.experiments.mistakes import CAPTIONS
+from unhub.api.running import Options, run
+from unhub.core.parameters import count, seed_number
+from unhub.dataset import Dataset, Task
+from unhub.dataset.experiment_file import BANK_KEYS, CAPTIONS, Experiment
+from unhub.dataset.sources import ARGUMENTS, Bank
 from unhub.experiments.presets import Preset
-from unhub.experiments.wording import in_file
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray, IntArray
-from unhub.io import open_rows, read_ids, read_relevance, relevance_from_labels
-from unhub.methods import Method
-from unhub.metrics import Relevance
+from unhub.foundation.types import FloatArray, IntArray, Progress
+from unhub.foundation.wording import spoken
+from unhub.io import open_rows
+from unhub.methods import COSINE_LIMIT, Method
+from unhub.metrics import Relevance, metric
+from unhub.scores import ScoreSource, spread
+from unhub.scores.source import blocks
 
-OF_BANKS = {"scores": "query_bank_scores", "cross": "cross_bank_scores", "target_scores": "target_bank_scores"}
+PART_SAMPLE = "part"
+"""the bank that is drawn from another one"""
 
 
 def evaluated(
@@ -48,21 +46,32 @@ def evaluated(
     plan: a matrix (query, target) that stands for the scores of the test set. ties: how equal scores rank, instead of
     as the preset has it; the file has the last word. arrays: banks as evaluate takes them, instead of the bank's own.
     """
-    given = {name: value for name, value in experiment.settings.items() if name in CHOICES}
-    if arrays is not None and bank is None:
-        given["allow_overlap"] = True  # a part of the test queries is their bank
-    with _told(experiment, bank, direction):
-        return evaluate(
-            **_test(experiment, plan),
-            **(arrays if arrays is not None else {} if bank is None else bank_files(experiment, bank)),
-            methods=methods,
-            metrics=metrics,
-            direction=direction,  # type: ignore[arg-type]
-            ties=experiment.settings.get("ties", ties or preset.ties),
-            ignore_self=experiment.task == "self-retrieval",
+    data = Dataset.from_experiment(experiment)
+    if plan is not None:
+        data = data.with_scores(plan)
+    if arrays is not None:
+        parts = {part: arrays[name] for part, name in ARGUMENTS.items() if name in arrays}
+        data.banks = {bank or PART_SAMPLE: Bank(**parts)}
+        data.allow_overlap |= bank is None  # a part of the test queries is their bank
+    settings = experiment.settings
+    with data.words(bank, direction):
+        options = Options(
+            metrics=tuple(dict.fromkeys(metric(name).name for name in metrics)),
+            ties=settings.get("ties", ties or preset.ties),
+            group_targets=data.group_targets,
+            ignore_self=data.ignore_self,
+            resamples=count("resamples", settings.get("resamples", 1000)),
+            seed=seed_number("seed", settings.get("seed", 0)),
+            lenient=False,
             progress=progress,
-            **given,
         )
+        task = data.task(direction, bank if arrays is None or bank else PART_SAMPLE, progress=progress)
+        result = run(task, methods, options)
+    door = data.door(bank)
+    rows = {
+        label: replace(row, notes=tuple(spoken(note, door) for note in row.notes)) for label, row in result.rows.items()
+    }
+    return replace(result, rows=rows)
 
 
 def refuse_unusable(experiment: Experiment, bank: str | None, direction: str) -> None:
@@ -70,33 +79,9 @@ def refuse_unusable(experiment: Experiment, bank: str | None, direction: str) ->
     trial_of(experiment, bank, direction)
 
 
-def trial_of(experiment: Experiment, bank: str | None, direction: str) -> Trial:
+def trial_of(experiment: Experiment, bank: str | None, direction: str) -> Task:
     """What ``evaluated`` works on, opened and checked: test scores, what is right, and the banks."""
-    said = experiment.settings
-    names = ("query_bank", "target_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores")
-    arrays = _test(experiment, None) | ({} if bank is None else bank_files(experiment, bank))
-    reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), said.get("memory"), tensors=False)
-    with _told(experiment, bank, direction):
-        return open_side(
-            reader,
-            vectors={name: arrays.get(name) for name in ("queries", "targets", *names[:2])},
-            matrices={name: arrays.get(name) for name in ("scores", *names[2:])},
-            relevant=arrays["relevant"],
-            ids=(arrays.get("query_ids"), arrays.get("target_ids")),
-            terms=Terms(bool(said.get("allow_overlap", False)), ignore_self=experiment.task == "self-retrieval"),
-        ).trial(reverse=direction == "reverse")
-
-
-@contextmanager
-def _told(experiment: Experiment, bank: str | None, direction: str) -> Iterator[None]:
-    """Errors in the words of the file, with the bank and the direction that they came up in."""
-    try:
-        yield
-    except InputError as error:
-        its = experiment.directions
-        way = its[-1] if direction == "reverse" else its[0]
-        where = "" if bank is None else f"the bank {bank}, {way}: "
-        raise InputError(f"{experiment.path}: {where}{in_file(str(error), bank)}") from error
+    return Dataset.from_experiment(experiment).task(direction, bank)
 
 
 def matrix_of(experiment: Experiment) -> FloatArray:
@@ -132,14 +117,9 @@ def rows_of(source: str, name: str) -> FloatArray:
     return found
 
 
-def scores_of(experiment: Experiment) -> Bank:
+def scores_of(experiment: Experiment) -> ScoreSource:
     """The scores of the test set, in blocks."""
-    test, said = experiment.test, experiment.settings
-    reader = Reader(said.get("metric", "cosine"), bool(said.get("normalize", False)), tensors=False)
-    if not experiment.vectors:
-        return reader.matrix(reader.scores(test["scores"], "test.scores"))
-    targets = reader.vectors(test["targets"], "test.targets")
-    return reader.products(reader.vectors(test.get("queries", test["targets"]), "test.queries"), targets)
+    return Dataset.from_experiment(experiment).test_scores()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,66 +158,22 @@ def bank_parts(experiment: Experiment, bank: str | None, *, reverse: bool = Fals
     return BankParts(len(queries), targets, arrays)
 
 
-def _test(experiment: Experiment, plan: FloatArray | None) -> dict[str, Any]:
-    test = experiment.test
-    arrays = {name: test[name] for name in ("queries", "targets", "scores", "query_ids", "target_ids") if name in test}
-    if experiment.task == "self-retrieval" and experiment.vectors:
-        arrays["queries"] = arrays.get("queries", test["targets"])
-    relevant = _relevant(experiment, arrays)
-    if plan is None:
-        return arrays | {"relevant": relevant}
-    named = {name: arrays[name] for name in ("query_ids", "target_ids") if name in arrays}
-    return named | {"scores": plan, "relevant": relevant}
-
-
-def _relevant(experiment: Experiment, arrays: dict[str, Any]) -> Any:
-    """What the file says is right: those of the same label, or those it names; otherwise query i and target i."""
-    test = experiment.test
-    if "labels" in test:
-        return relevance_from_labels(test["labels"], test.get("target_labels", test["labels"]))
-    said = test.get("relevant", "aligned")
-    if said != "aligned":
-        return said
-    first, second = ("queries", "targets") if experiment.vectors else ("scores", "scores")
-    rows = open_rows(arrays[first], name=f"test.{first}").shape[0]
-    columns = open_rows(arrays[second], name=f"test.{second}").shape[0 if experiment.vectors else 1]
-    if rows != columns:
-        raise InputError(
-            f"{experiment.path}: {rows:,} queries and {columns:,} targets are not aligned; name test.relevant, a file "
-            f"that says which targets are right."
-        )
-    return np.arange(rows)
-
-
 def bank_files(experiment: Experiment, name: str) -> dict[str, Any]:
     """The files of a bank, as evaluate names them."""
-    parts = {part: path for part, path in experiment.banks[name].items() if part != CAPTIONS}
-    if experiment.vectors:
-        return {f"{'query' if part == 'queries' else 'target'}_bank": parts[part] for part in parts}
-    return {OF_BANKS[part]: path for part, path in parts.items()}
+    parts = experiment.banks[name]
+    return {argument: parts[key] for argument, key in BANK_KEYS.items() if key in parts and key != CAPTIONS}
 
 
 def ids_of(experiment: Experiment, *, reverse: bool = False) -> tuple[list[str], list[str]]:
     """The ids of queries and targets: the file's, the arrays' own, or row numbers; in reverse they change places."""
-    test = experiment.test
-    found = []
-    for side, axis in (("queries", 0), ("targets", 1)):
-        named = test.get("query_ids" if side == "queries" else "target_ids")
-        source = test["scores"] if not experiment.vectors else test.get(side, test["targets"])
-        rows = open_rows(source, name=f"test.{side}")
-        if named is not None:
-            found.append(list(read_ids(named)))
-        elif experiment.vectors and rows.ids is not None:
-            found.append(list(rows.ids))
-        else:
-            found.append([str(each) for each in range(rows.shape[0 if experiment.vectors else axis])])
-    return (found[1], found[0]) if reverse else (found[0], found[1])
+    queries, targets = Dataset.from_experiment(experiment).items("reverse" if reverse else "forward")
+    return list(queries.ids), list(targets.ids)
 
 
 def relevance_of(experiment: Experiment, *, reverse: bool = False) -> Relevance:
     """What is right for which query."""
-    queries, targets = ids_of(experiment)
-    said = _test(experiment, None)["relevant"]
-    sizes = {"queries": len(queries), "targets": len(targets)}
-    found = read_relevance(said, **sizes, query_ids=tuple(queries), target_ids=tuple(targets), allow_empty=True)
-    return found.reverse() if reverse else found
+    data = Dataset.from_experiment(experiment)
+    data.allow_empty = True
+    found = data.relevance("reverse" if reverse else "forward")
+    assert found is not None
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,13 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from unhub.experiments.kept import Point
 from unhub.experiments.result import QUERY_AWARE
 from unhub.experiments.run import Run
 from unhub.experiments.sources import bank_parts, evaluated, rows_of, score_spread
-from unhub.foundation.errors import UnhubWarning
+from unhub.experiments.sweep_cache import Point
 from unhub.foundation.types import IntArray
-from unhub.methods import Method, method, settings
+from unhub.methods import Method, method, method_class, settings
 from unhub.metrics import emd
 
 METRICS = ("R@1", "skew@1", "skew@10")
@@ -33,7 +31,7 @@ Job = tuple[str, Callable[[], list[Point]]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepSettings:
     """A sweep of one experiment: with which bank, how often drawn anew, and whether temperatures follow the scores."""
 
     run: Run
@@ -55,8 +53,8 @@ class Asked:
         return self.bank is not None and self.run.experiment.has_targets(self.bank)
 
     def methods(self, *names: str) -> list[Method]:
-        """These methods, as the preset has them; DBSN only where the bank has targets."""
-        wanted = tuple(name for name in names if name != "dbsn" or self.dual)
+        """These methods, as the preset has them; those that need a target bank only where there is one."""
+        wanted = tuple(name for name in names if self.dual or not method_class(name).requires)
         return self.run.methods(wanted, self.way, banked=self.bank is not None)
 
     def points(
@@ -65,11 +63,7 @@ class Asked:
     ) -> list[Point]:  # fmt: skip
         """A point for each of these methods; ``more`` are values that belong to all of them."""
         its, name = self.run.experiment, bank or self.bank
-        with warnings.catch_warnings():  # a sweep goes where a temperature does not suit
-            warnings.filterwarnings("ignore", r"tau1? = ", UnhubWarning)
-            done = evaluated(
-                its, self.run.preset, chosen, direction=self.way, metrics=METRICS, bank=name, arrays=arrays
-            )
+        done = evaluated(its, self.run.preset, chosen, direction=self.way, metrics=METRICS, bank=name, arrays=arrays)
         return [
             Point(
                 at, round, name or QUERY_AWARE, row.method, {**row.values, **(more or {})}, row.intervals.get("R@1"),
@@ -79,79 +73,79 @@ class Asked:
         ]  # fmt: skip
 
 
-def _none(asked: Asked) -> Job:
-    return "none", lambda: asked.points(0.0, asked.methods("none"))
+def _none(sweep: SweepSettings) -> Job:
+    return "none", lambda: sweep.points(0.0, sweep.methods("none"))
 
 
-def _each(asked: Asked, places: tuple[float, ...], field: str, names: tuple[str, ...]) -> Iterator[Job]:
+def _each(sweep: SweepSettings, places: tuple[float, ...], field: str, names: tuple[str, ...]) -> Iterator[Job]:
     """A job for each value of one hyper-parameter."""
 
-    def job(value: float, given: float) -> list[Point]:
-        chosen = [method(each, cast(Any, {field: given})) for each in asked.methods(*names) if field in settings(each)]
-        return asked.points(value, chosen)
+    def job(value: float, exact: float) -> list[Point]:
+        chosen = [method(each, cast(Any, {field: exact})) for each in sweep.methods(*names) if field in settings(each)]
+        return sweep.points(value, chosen)
 
     for value in places:
-        given = round(value) if field == "iterations" else value
-        yield f"{field}={value:.6g}", partial(job, value, given)
+        exact = round(value) if field == "iterations" else value
+        yield f"{field}={value:.6g}", partial(job, value, exact)
 
 
-def tau(asked: Asked) -> Iterator[Job]:
+def tau(sweep: SweepSettings) -> Iterator[Job]:
     """IS, SN and, with a bank of targets, DBSN at nine temperatures."""
-    yield _none(asked)
+    yield _none(sweep)
     places = TAUS
-    if asked.relative:
-        std = score_spread(asked.run.experiment)
+    if sweep.relative:
+        std = score_spread(sweep.run.experiment)
         places = tuple(std * each for each in RELATIVE)
-    yield from _each(asked, places, "tau", ("is", "sn", "dbsn"))
+    yield from _each(sweep, places, "tau", ("is", "sn", "dbsn"))
 
 
-def strength(asked: Asked) -> Iterator[Job]:
+def strength(sweep: SweepSettings) -> Iterator[Job]:
     """How much of the bias is added."""
-    yield _none(asked)
-    yield from _each(asked, STRENGTHS, "strength", ("is", "sn", "dbsn"))
+    yield _none(sweep)
+    yield from _each(sweep, STRENGTHS, "strength", ("is", "sn", "dbsn"))
 
 
-def iterations(asked: Asked) -> Iterator[Job]:
+def iterations(sweep: SweepSettings) -> Iterator[Job]:
     """How many rounds SN and DBSN take."""
-    yield _none(asked)
-    yield from _each(asked, tuple(float(each) for each in ROUNDS), "iterations", ("sn", "dbsn"))
+    yield _none(sweep)
+    yield from _each(sweep, tuple(float(each) for each in ROUNDS), "iterations", ("sn", "dbsn"))
 
 
-def bank_size(asked: Asked) -> Iterator[Job]:
+def bank_size(sweep: SweepSettings) -> Iterator[Job]:
     """Random parts of a bank, drawn anew in each round, with how far they are from the targets and the queries."""
-    its = asked.run.experiment
-    parts = bank_parts(its, asked.bank, reverse=asked.reverse)
-    yield _none(asked)
+    its = sweep.run.experiment
+    parts = bank_parts(its, sweep.bank, reverse=sweep.reverse)
+    yield _none(sweep)
 
     def job(ratio: float, turn: int) -> list[Point]:
-        rng = np.random.default_rng([asked.seed, turn, round(1 / ratio)])
+        rng = np.random.default_rng([sweep.seed, turn, round(1 / ratio)])
         rows = _drawn(rng, parts.queries, ratio)
         others = None if parts.targets is None else _drawn(rng, parts.targets, ratio)
         arrays = parts.only(rows, others)
-        drawn = arrays.get("target_bank" if asked.reverse else "query_bank")
-        chosen = asked.methods("is", "sn", "dbsn")
-        more = {} if drawn is None else _distances(asked, drawn)
-        more |= {BANK_QUERIES: float(len(others) if asked.reverse and others is not None else len(rows))}
-        return asked.points(ratio, chosen, round=turn, arrays=arrays, more=more)
+        drawn = arrays.get("target_bank" if sweep.reverse else "query_bank")
+        chosen = sweep.methods("is", "sn", "dbsn")
+        more = {} if drawn is None else _distances(sweep, drawn)
+        more |= {BANK_QUERIES: float(len(others) if sweep.reverse and others is not None else len(rows))}
+        return sweep.points(ratio, chosen, round=turn, arrays=arrays, more=more)
 
-    for turn in range(asked.rounds):
+    for turn in range(sweep.rounds):
         for ratio in RATIOS:
             yield f"{ratio:.6g}, round {turn}", partial(job, ratio, turn)
 
 
-def bank_source(asked: Asked) -> Iterator[Job]:
+def bank_source(sweep: SweepSettings) -> Iterator[Job]:
     """Every bank of the file: how far its queries are from the test queries, and what it gives."""
-    its = asked.run.experiment
-    yield _none(asked)
+    its = sweep.run.experiment
+    yield _none(sweep)
 
     def job(name: str) -> list[Point]:
-        part = "targets" if asked.reverse else "queries"
-        far = _distances(asked, rows_of(its.banks[name][part], f"banks.{name}.{part}"))
+        part = "targets" if sweep.reverse else "queries"
+        far = _distances(sweep, rows_of(its.banks[name][part], f"banks.{name}.{part}"))
         names = ("is", "sn", *(("dbsn",) if its.has_targets(name) else ()))
-        chosen = asked.run.methods(names, asked.way, banked=True)
-        return asked.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
+        chosen = sweep.run.methods(names, sweep.way, banked=True)
+        return sweep.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
 
-    for name in sources(asked.run, asked.way):
+    for name in sources(sweep.run, sweep.way):
         yield name, partial(job, name)
 
 
@@ -165,17 +159,17 @@ def _drawn(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
     return np.sort(rng.choice(count, min(count, max(1, round(ratio * count))), replace=False))
 
 
-def _distances(asked: Asked, bank: Any) -> dict[str, float]:
+def _distances(sweep: SweepSettings, bank: Any) -> dict[str, float]:
     """How far the bank's side that asks is from the gallery, and from those that ask in the test."""
-    test = asked.run.experiment.test
+    test = sweep.run.experiment.test
     targets = rows_of(test["targets"], "test.targets")
     queries = rows_of(test.get("queries", test["targets"]), "test.queries")
-    gallery, asking = (queries, targets) if asked.reverse else (targets, queries)
+    gallery, asking = (queries, targets) if sweep.reverse else (targets, queries)
     far = {TO_TARGETS: gallery, TO_QUERIES: asking}
-    return {name: emd(bank, rows, seed=asked.seed).value for name, rows in far.items()}
+    return {name: emd(bank, rows, seed=sweep.seed).value for name, rows in far.items()}
 
 
-SWEEPS: dict[str, Callable[[Asked], Iterator[Job]]] = {
+SWEEPS: dict[str, Callable[[SweepSettings], Iterator[Job]]] = {
     "tau": tau,
     "bank-size": bank_size,
     "bank-source": bank_source,

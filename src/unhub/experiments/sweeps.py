@@ -6,57 +6,70 @@ Each is a list of jobs whose points are kept as they come, so that an interrupte
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 
 from unhub.api.progress import Progress
-from unhub.experiments.experiment import Experiment
-from unhub.experiments.kept import KeptPoints, Point
-from unhub.experiments.presets import Preset
+from unhub.experiments.experiment import Experiment, read_experiment
+from unhub.experiments.hashes import contents
+from unhub.experiments.presets import Preset, preset
 from unhub.experiments.run import Run
-from unhub.experiments.running import contents
 from unhub.experiments.sources import refuse_logits
-from unhub.experiments.sweep_jobs import SWEEPS, Asked, sources
+from unhub.experiments.sweep_cache import Point, SweepCache
+from unhub.experiments.sweep_jobs import SWEEPS, SweepSettings, sources
+from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
-from unhub.foundation.file_names import slug
-from unhub.foundation.version import VERSION
+from unhub.foundation.safe_text import slug
 
 
 def sweep(
-    experiment: Experiment,
-    over: str,
-    preset: Preset,
+    data: Experiment | str | os.PathLike[str],
+    over: str = "tau",
+    protocol: str | Preset = "paper",
     *,
     bank: str | None = None,
     direction: str | None = None,
     rounds: int = 5,
     seed: int = 0,
     relative: bool = False,
-    folder: Path | None = None,
+    folder: str | os.PathLike[str] | None = None,
     anew: bool = False,
     progress: Progress | None = None,
 ) -> list[Point]:
-    """The points of a sweep; with a folder, finished ones are kept there and not made again.
+    """The points of a sweep; with a folder, finished ones are kept there, and an interrupted sweep goes on.
 
-    bank: the bank of the file that is learnt from; without one, the test queries are the bank. direction: a name that
-    the file gives one of its directions; without one, the first, from queries to targets. anew: points of other files
-    or settings that are kept in the folder are replaced, not an error.
+    data: an experiment, or the path of its file.
+    over: "tau", "bank-size", "bank-source", "strength" or "iterations".
+    protocol: "paper" for the settings that the paper prints, "authors" for those of its authors' scripts.
+    bank: the bank of the file to learn from; None: the test queries are the bank.
+    direction: a name that the file gives one of its directions; None: the first, from queries to targets.
+    rounds: how often parts of a bank are drawn.
+    seed: of what is drawn.
+    relative: whether temperatures follow the spread of the scores.
+    folder: where finished points are kept; None keeps none.
+    anew: whether kept points of other files or settings are replaced instead of refused.
+    progress: is called with what is done, how much is finished, and how much there is.
+
+    Returns a point for each place and method.
     """
-    run = Run(experiment, preset)
+    experiment = data if isinstance(data, Experiment) else read_experiment(data)
+    chosen = protocol if isinstance(protocol, Preset) else preset(protocol)
+    run = Run(experiment, chosen)
     _refuse(experiment, over, bank)
     way = _way(run, over, bank, direction)
     if not (relative and over == "tau"):
         refuse_logits(experiment)
-    about = {"over": over, "protocol": preset.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
+    about = {"over": over, "protocol": chosen.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
     about |= {"direction": way, "unhub": VERSION, **contents(experiment)}
     stem = sweep_stem(experiment, over, direction, bank)
-    kept = KeptPoints(None if folder is None else folder / f"{stem}.jsonl", about, anew=anew)
-    jobs = list(SWEEPS[over](Asked(run, bank, rounds, seed, relative, way)))
+    cache = SweepCache(None if folder is None else Path(folder) / f"{stem}.jsonl", about, anew=anew)
+    jobs = list(SWEEPS[over](SweepSettings(run, bank, rounds, seed, relative, way)))
     for done, (name, make) in enumerate(jobs):
         if progress is not None:
             progress(f"{over}: {name}", done, len(jobs))
-        if name not in kept.jobs:
-            kept.add(name, make())
-    return [point for name, _ in jobs for point in kept.jobs[name]]
+        if name not in cache.jobs:
+            cache.add(name, make())
+    return [point for name, _ in jobs for point in cache.jobs[name]]
 
 
 def sweep_stem(experiment: Experiment, over: str, direction: str | None, bank: str | None) -> str:

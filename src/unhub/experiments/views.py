@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from unhub.api.evaluation import Evaluation, MethodResult
-from unhub.banks.bank import blocks
-from unhub.experiments.captions import read_captions
-from unhub.experiments.experiment import Experiment
-from unhub.experiments.media import Media, media_below, media_of
+from unhub.dataset import Dataset, Items
+from unhub.dataset.experiment_file import Experiment
 from unhub.experiments.run import Run
-from unhub.experiments.sources import ids_of, relevance_of, scores_of
-from unhub.foundation.errors import InputError
+from unhub.experiments.sources import relevance_of, scores_of
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.metrics import Relevance, k_occurrence
+from unhub.scores.source import blocks
 
 AFTER = ("dbsn", "sn")
 """the method that stands beside no correction: the first of these that a bank can serve"""
-
-
-@dataclass(frozen=True)
-class Side:
-    """Queries or targets as a reader knows them: captions, or ids where there are none, and what shows them."""
-
-    names: Sequence[str]
-    media: Sequence[Media | None]
-
-    @property
-    def pictures(self) -> list[Path | None]:
-        """The picture of each, where it has one."""
-        return [each.path if each is not None and each.kind == "image" else None for each in self.media]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +27,8 @@ class View:
     title: str
     evaluation: Evaluation
     relevance: Relevance
-    queries: Side
-    targets: Side
+    queries: Items
+    targets: Items
 
     @property
     def before(self) -> MethodResult:
@@ -93,27 +77,6 @@ def some_scores(experiment: Experiment, most: int, *, reverse: bool = False) -> 
     return found.T if reverse else found
 
 
-def sides_of(experiment: Experiment) -> tuple[Side, Side]:
+def sides_of(experiment: Experiment) -> tuple[Items, Items]:
     """The queries and the targets of the test set; an error where captions or pictures do not fit."""
-    queries, targets = ids_of(experiment)
-    media = _media(experiment)
-    return (
-        Side(_captions(experiment, "captions", queries), [None] * len(queries)),
-        Side(_captions(experiment, "target_captions", targets), [media_of(media, each) for each in targets]),
-    )
-
-
-def _captions(experiment: Experiment, part: str, ids: Sequence[str]) -> Sequence[str]:
-    if part not in experiment.test:
-        return ids
-    what = "targets" if part == "target_captions" else "queries"
-    return read_captions(experiment.test[part], f"{experiment.path}: test.{part}", ids, what)
-
-
-def _media(experiment: Experiment) -> Mapping[str, Media]:
-    if "media" not in experiment.test:
-        return {}
-    folder = Path(experiment.test["media"])
-    if not folder.is_dir():
-        raise InputError(f"{experiment.path}: test.media, {folder}, is no folder; name one with a picture per target.")
-    return media_below(folder)
+    return Dataset.from_experiment(experiment).items()

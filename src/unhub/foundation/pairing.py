@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from unhub.foundation.atomic import replace_file
-from unhub.foundation.json_files import read_json
+from unhub.foundation.regular_files import read_json
 from unhub.foundation.types import Sliceable
 
 READ = 1 << 20

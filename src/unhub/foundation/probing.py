@@ -19,7 +19,7 @@ from typing import Any
 
 from unhub.foundation import probe_child
 from unhub.foundation.errors import UnhubError
-from unhub.foundation.file_stamp import Stamp, stamp_at
+from unhub.foundation.regular_files import Stamp, stamp_at
 
 BASE_MEMORY = 1 << 30
 """bytes of address space for Python and the reader's own libraries, before the file"""
@@ -121,7 +121,7 @@ def _answer(written: bytes) -> dict[str, Any]:
     return answer
 
 
-class Vetted:
+class AnswerCache:
     """Answers about files that this process has looked at, until the file changes; the oldest are forgotten."""
 
     def __init__(self) -> None:

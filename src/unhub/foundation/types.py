@@ -6,7 +6,8 @@ targets (the gallery), scores are similarities: larger is better.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,15 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 AnyArray = NDArray[Any]
 
+Progress = Callable[[str, int, int], None]
+"""called with the name of the work, rows read so far and rows to read in all"""
+
+Similarity = Literal["cosine", "ip"]
+"""how embeddings are compared: as unit vectors, or by their inner product as they are"""
+
 
 class Sliceable(Protocol):
-    """A two-dimensional array that can be read a slice of rows at a time: in memory, mapped, or on disk."""
+    """A two-dimensional array that can be read a slice of rows at a time: in memory or in a file."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,20 +1,17 @@
 """The outside world of files: vectors, ids and relevance come in here, and files are written atomically."""
 
 from unhub.foundation.atomic import replace_file
-from unhub.io.bfloat16 import BrainFloats
-from unhub.io.columns import read_numbers
-from unhub.io.file_array import FileArray
-from unhub.io.ids import read_ids
-from unhub.io.labels import relevance_from_labels
-from unhub.io.opening import open_rows
-from unhub.io.relevance import read_relevance
-from unhub.io.rows import Rows, with_ids
-from unhub.io.safetensors_writing import write_safetensors
-from unhub.io.tensors import TensorRows
+from unhub.io.arrays import TensorRows
+from unhub.io.file_array import BrainFloats, FileArray
+from unhub.io.ids import Ids, read_ids, read_numbers
+from unhub.io.relevance import read_relevance, relevance_from_labels
+from unhub.io.rows import Rows, open_rows, with_ids
+from unhub.io.safetensors_file import write_safetensors
 
 __all__ = [
     "BrainFloats",
     "FileArray",
+    "Ids",
     "Rows",
     "TensorRows",
     "open_rows",

@@ -1,17 +1,19 @@
-"""Where an array lives on disk: a path, perhaps with the name of a part (``file.npz::key``)."""
+"""Where an array lives on disk (``file.npz::key``), and the errors about a file that cannot be read."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from unhub.foundation.errors import InputError
-from unhub.foundation.printable import printable
+from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.regular_files import open_regular, why_not_regular
+from unhub.foundation.wording import argument
 
 SEPARATOR = "::"
 _STORE = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):/+")
@@ -28,8 +30,12 @@ class Address:
     key: str | None = None
 
     def problem(self, text: str) -> InputError:
-        """The error whose sentence begins with the argument and the path; control characters are escaped."""
-        return InputError(f"{self.name}: {self.path} {printable(text)}")
+        """The error whose sentence begins with the argument and the path."""
+        return InputError(f"{self.subject()} {text}")
+
+    def subject(self, key: str = "") -> str:
+        """How a sentence about the file, or a part of it, begins."""
+        return f"{argument(self.name)}: {self.path}{SEPARATOR if key else ''}{key}"
 
     def open(self) -> BinaryIO:
         """The file, open for reading; what is not a regular file is refused, and never waited for."""
@@ -48,10 +54,10 @@ def find(source: str | os.PathLike[str], *, name: str) -> Address:
     """
     text = os.path.expanduser(os.fspath(source))
     if not text:
-        raise InputError(f"{name}: the path is empty; give a file such as 'file.npy' or 'file.npz::key'.")
+        raise InputError(name, "is an empty path", "give a file such as 'file.npy' or 'file.npz::key'")
     scheme = _STORE.match(text)
     if scheme is not None:
-        raise InputError(f"{name}: this is the address of a {scheme[1]} store, and only files are taken here.")
+        raise InputError(name, f"is the address of a {scheme[1]} store", "give a file")
     head, mark, key = text.partition(SEPARATOR)
     if mark and os.path.exists(text):
         head, mark, key = text, "", ""
@@ -59,10 +65,11 @@ def find(source: str | os.PathLike[str], *, name: str) -> Address:
     if not os.path.exists(address.path):
         if _SECRET.search(text):
             raise InputError(
-                f"{name}: there is no such file, and it looks like the address of a store, which begins with the name "
-                f"of the store and ://, as in qdrant://host/photos; write it so."
+                name,
+                "is no file, and looks like the address of a store",
+                "begin it with the name of the store and ://, as in qdrant://host/photos",
             )
-        raise InputError(f"{name}: {_not_found(address.path)}")
+        raise InputError(f"{argument(name)}: {_not_found(address.path)}")
     if mark and not key:
         raise address.problem(f"is followed by '{SEPARATOR}' but no name; write {head}{SEPARATOR}key or {head}.")
     return address
@@ -100,3 +107,48 @@ def _close_names(wanted: str, folder: Path) -> list[str]:
     stem = Path(wanted).stem.casefold()
     same_stem = [name for name in names if Path(name).stem.casefold() == stem and name not in close]
     return (close + same_stem)[:3]
+
+
+_REASON_LENGTH = 160  # characters of the reader's own words that still help
+_HDF5_TRUNCATED = re.compile(r"truncated file: eof = (\d+), .*stored_eof = (\d+)")
+
+
+@contextmanager
+def translate_errors(address: Address, label: str) -> Iterator[None]:
+    """A block in which any failure of a reader becomes an ``InputError`` about the file.
+
+    Errors of unhub pass through, and so does what is not an error (an interrupt).
+    """
+    try:
+        yield
+    except UnhubError:
+        raise
+    except PermissionError as error:
+        raise address.problem("cannot be opened: permission denied; change its mode or its owner.") from error
+    except RecursionError as error:
+        raise address.problem(f"is nested too deeply to be read as {label}; write a plain list or table.") from error
+    except MemoryError as error:
+        raise address.problem(
+            f"cannot be read as {label}: it is damaged or does not fit in memory; "
+            "convert it to .npy, which is read in blocks."
+        ) from error
+    except Exception as error:  # a damaged file can make a reader raise anything at all
+        raise damaged_file(address, label, error) from error
+
+
+def truncated_file(address: Address, *, expected: int, found: int) -> InputError:
+    """The error for a file whose own header promises more bytes than there are."""
+    return address.problem(f"is cut short: {expected:,} bytes expected but {found:,} found; write or copy it again.")
+
+
+def damaged_file(address: Address, label: str, error: Exception) -> InputError:
+    """The error for a file that its reader does not understand, with the reader's reason."""
+    truncated = _HDF5_TRUNCATED.search(str(error))
+    if truncated:
+        return truncated_file(address, expected=int(truncated[2]), found=int(truncated[1]))
+    lines = str(error).strip().splitlines()
+    reason = lines[0].strip().rstrip(".")[:_REASON_LENGTH] if lines else type(error).__name__
+    size = f" ({address.size:,} bytes)" if address.path.is_file() else ""
+    return address.problem(
+        f"cannot be read as {label}: it is cut short or damaged{size}; write or copy it again (reason: {reason})."
+    )

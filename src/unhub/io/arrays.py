@@ -1,17 +1,128 @@
-"""Things in memory as arrays: NumPy, torch, anything with ``__array__``, lists of lists."""
+"""Arrays in memory: NumPy, torch, memory maps, anything with ``__array__``, lists of lists."""
 
 from __future__ import annotations
 
+import mmap
+import os
 from collections.abc import Sized
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io.memory_maps import unmapped
-from unhub.io.numbers import numpy_floats
-from unhub.io.tensors import TensorRows, is_tensor, tensor_array
+from unhub.io.address import Address
+from unhub.io.contents import numpy_floats
+from unhub.io.file_array import FileArray, OpenFile
+
+_UNKNOWN_TO_NUMPY = "torch.bfloat16"
+
+
+def is_tensor(value: object) -> bool:
+    """Whether this is a torch tensor, or behaves like one."""
+    return all(callable(getattr(value, method, None)) for method in ("detach", "cpu", "numpy"))
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRows:
+    """A matrix in a tensor, wherever it is: slices come as NumPy arrays, the tensor itself for those who can use it."""
+
+    tensor: Any
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns)"""
+        return tuple(self.tensor.shape)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """the type of the numbers that a slice comes in"""
+        return self[:0].dtype
+
+    @cached_property
+    def array(self) -> AnyArray | None:
+        """the same memory as a NumPy array, if it is in the processor's reach and NumPy knows its numbers"""
+        near = self.tensor.device.type == "cpu" and str(self.tensor.dtype) != _UNKNOWN_TO_NUMPY
+        return tensor_array(self.tensor, name=self.name) if near else None
+
+    def __getitem__(self, rows: slice) -> AnyArray:
+        return tensor_array(self.tensor[rows], name=self.name)
+
+
+def tensor_array(tensor: Any, *, name: str) -> AnyArray:
+    """The tensor's numbers on the CPU without its gradient; bfloat16 becomes float32."""
+    if tensor.device.type == "meta":
+        raise InputError(name, "is a tensor on the meta device, which has a shape but no numbers", "load it first")
+    try:
+        tensor = tensor.detach().cpu()
+        if str(tensor.dtype) == _UNKNOWN_TO_NUMPY:
+            tensor = tensor.float()
+        return np.asarray(tensor.numpy())
+    except (TypeError, RuntimeError) as error:
+        raise InputError(
+            name,
+            f"is a tensor of {tensor.dtype} ({tensor.layout}) that NumPy cannot hold",
+            "pass a dense tensor of real numbers, for instance tensor.to_dense().float()",
+        ) from error
+
+
+_MAPS = Path("/proc/self/maps")
+READ_ONLY = "r"
+
+
+def file_behind_map(array: AnyArray, *, name: str) -> FileArray | None:
+    """The array in the file behind a memory map, or None where it is no map or its place in the file is not known.
+
+    It is known for read-only maps whose numbers lie in one piece, on Linux, while the file that was mapped is still the
+    one at its path. Maps that can be written to are taken as they are.
+    """
+    root = _root(array)
+    if root is None or not array.nbytes or not (array.flags.c_contiguous or array.flags.f_contiguous):
+        return None
+    mapped: Any = root._mmap  # type: ignore[attr-defined]  # NumPy has no public name for it
+    first = np.frombuffer(mapped, np.uint8).__array_interface__["data"][0]
+    place = array.__array_interface__["data"][0] - first
+    offset = root.offset - root.offset % mmap.ALLOCATIONGRANULARITY + place
+    try:
+        opened = OpenFile(Address(name, Path(root.filename)))  # type: ignore[arg-type]  # _root looked
+    except (OSError, InputError):
+        return None
+    whole = opened.stamp.size >= offset + array.nbytes
+    if not whole or _mapped_file(first) != (opened.stamp.inode, os.path.realpath(opened.address.path)):
+        return None
+    return FileArray(opened, offset, array.shape, array.dtype, fortran=not array.flags.c_contiguous)
+
+
+def _root(array: AnyArray) -> np.memmap[Any, Any] | None:
+    """The read-only memory map of a named file that the array is a view of, if it is one."""
+    each: Any = array
+    while isinstance(each, np.ndarray):
+        if isinstance(each, np.memmap) and isinstance(each._mmap, mmap.mmap):  # type: ignore[attr-defined]
+            return each if each.mode == READ_ONLY and each.filename is not None else None
+        each = each.base
+    return None
+
+
+def _mapped_file(address: int) -> tuple[int, str] | None:
+    """The inode and the path of the file that is mapped at an address of this process; None where nobody says.
+
+    The path is where the file is now, with " (deleted)" behind it if it is nowhere. The device is not looked at: on
+    btrfs and overlayfs it is another number than a file's own facts have.
+    """
+    try:
+        lines = _MAPS.read_bytes().decode(errors="surrogateescape").split("\n")
+    except OSError:
+        return None
+    for line in filter(None, lines):
+        span, _, _, _, inode, *path = line.split(maxsplit=5)
+        low, high = (int(end, 16) for end in span.split("-"))
+        if low <= address < high:
+            return int(inode), path[0].replace("\\012", "\n") if path else ""
+    return None
 
 
 def as_sliceable(source: object, *, name: str) -> Any:
@@ -20,7 +131,7 @@ def as_sliceable(source: object, *, name: str) -> Any:
         rows = TensorRows(source.detach(), name)  # type: ignore[attr-defined]  # tensors have it
         return rows if rows.dtype.kind in "fiu" else rows[:]
     if isinstance(source, np.ndarray) and type(source) in (np.ndarray, np.memmap):
-        mapped = unmapped(source, name=name)
+        mapped = file_behind_map(source, name=name)
         return as_array(source, name=name) if mapped is None else mapped
     if isinstance(source, np.ndarray) or is_tensor(source) or not _is_dataset(source):
         return as_array(source, name=name)
@@ -30,7 +141,7 @@ def as_sliceable(source: object, *, name: str) -> Any:
 def as_array(source: object, *, name: str) -> AnyArray:
     """The source as a NumPy array, without a copy where there need be none."""
     if isinstance(source, np.ma.MaskedArray):
-        raise InputError(f"{name} is a masked array; fill the masked values first: {name}.filled(value).")
+        raise InputError(name, "is a masked array", "fill the masked values first, with its filled(value)")
     if type(source) in (np.ndarray, np.memmap):
         return numpy_floats(source)  # type: ignore[arg-type]  # just seen to be one of these
     if is_tensor(source):
@@ -38,10 +149,10 @@ def as_array(source: object, *, name: str) -> AnyArray:
     try:
         array = np.asarray(source)
     except Exception as error:  # __array__ is somebody else's code
-        raise InputError(f"{name} cannot be read as an array: {_why(source, error)}.") from error
+        raise InputError(name, f"cannot be read as an array: {_why(source, error)}") from error
     if array.ndim == 0:
         raise InputError(
-            f"{name} is {_described(source)}, not an array; give an array, a tensor, lists of numbers or a path."
+            name, f"is {_described(source)}, not an array", "give an array, a tensor, lists of numbers or a path"
         )
     return numpy_floats(array)
 

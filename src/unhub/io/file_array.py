@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.file_stamp import stamp_of
+from unhub.foundation.regular_files import stamp_of
 from unhub.foundation.types import AnyArray, IntArray
 from unhub.io.address import Address
 
@@ -23,7 +23,7 @@ SCATTERED = 8
 """rows between the first and the last that is wanted, for each that is, up to which they are read in one piece"""
 
 
-def changed(address: Address) -> InputError:
+def changed_file(address: Address) -> InputError:
     """The error for a file that is not as it was when it was opened."""
     return address.problem("was changed while it was being read; start again when nothing writes to it.")
 
@@ -42,7 +42,7 @@ class OpenFile:
         self.stamp = stamp_of(os.fstat(self._number))
         self._turn = threading.Lock()
         if version not in (None, self.stamp.version):
-            raise changed(address)
+            raise changed_file(address)
 
     def from_start(self) -> BinaryIO:
         """The same file to read a header from; closing it leaves this one open."""
@@ -52,7 +52,7 @@ class OpenFile:
     def check(self) -> None:
         """An error if the file was written to since it was opened. One that another has replaced is still itself."""
         if stamp_of(os.fstat(self._number)) != self.stamp:
-            raise changed(self.address)
+            raise changed_file(self.address)
 
     def read_into(self, array: AnyArray, offset: int) -> None:
         """Fills an array whose values lie one after the other with the bytes from ``offset`` on."""
@@ -62,7 +62,7 @@ class OpenFile:
         while len(room):
             count = self._read(room, offset)
             if count == 0:
-                raise changed(self.address)
+                raise changed_file(self.address)
             room, offset = room[count:], offset + count
 
     def _read(self, room: memoryview, offset: int) -> int:
@@ -76,7 +76,7 @@ class OpenFile:
 class FileArray:
     """An array of a file: its place and type are known, blocks along the first axis are read when they are asked for.
 
-    ``kept`` is the whole of it once ``keep`` has read it; it is ours alone, so that no change on disk reaches it.
+    ``in_memory`` is the whole of it once ``load`` has read it; it is ours alone, so that no change on disk reaches it.
     It travels to another process as its path, size and time.
     """
 
@@ -87,7 +87,7 @@ class FileArray:
         self._address, self._version = file.address, file.stamp.version
         self._offset, self.fortran = offset, fortran and len(shape) > 1
         self.shape, self.dtype = shape, dtype
-        self.kept: AnyArray | None = None
+        self.in_memory: AnyArray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _array, (self._address, self._version, self._offset, self.shape, self.dtype, self.fortran)
@@ -120,14 +120,14 @@ class FileArray:
         size = self.nbytes // self.shape[0]
         return FileArray(self._opened(), self._offset + index * size, self.shape[1:], self.dtype)
 
-    def keep(self) -> AnyArray:
+    def load(self) -> AnyArray:
         """The whole array in memory, read once; the file is let go of."""
-        if self.kept is None:
+        if self.in_memory is None:
             whole = self._read(0, self.shape[0])
             whole.flags.writeable = False
-            self.kept = whole
+            self.in_memory = whole
             self._file = None
-        return self.kept
+        return self.in_memory
 
     def _opened(self) -> OpenFile:
         """The file, opened again if it was let go of."""
@@ -137,8 +137,8 @@ class FileArray:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | IntArray) -> AnyArray:
-        if self.kept is not None:
-            picked: AnyArray = self.kept[rows]
+        if self.in_memory is not None:
+            picked: AnyArray = self.in_memory[rows]
             return picked
         if isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
@@ -159,8 +159,8 @@ class FileArray:
 
     def _read(self, start: int, stop: int) -> AnyArray:
         file = self._file
-        if file is None and self.kept is not None:  # another thread has read the whole of it meanwhile
-            rows: AnyArray = self.kept[start:stop]
+        if file is None and self.in_memory is not None:  # another thread has read the whole of it meanwhile
+            rows: AnyArray = self.in_memory[start:stop]
             return rows
         file = file or self._opened()
         block: AnyArray = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self.fortran else "C")
@@ -180,3 +180,29 @@ class FileArray:
 def _array(address: Address, version: tuple[int, int], *described: Any) -> FileArray:
     offset, shape, dtype, fortran = described
     return FileArray(OpenFile(address, version), offset, shape, dtype, fortran=fortran)
+
+
+_DROPPED_BITS = 16  # a bfloat16 is the upper half of a float32
+
+
+class BrainFloats:
+    """An array of float32 over stored bfloat16; only what is asked for is converted."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, bits: FileArray) -> None:
+        self._bits = bits
+        self.shape, self.nbytes = bits.shape, bits.nbytes
+
+    @property
+    def in_memory(self) -> AnyArray | None:
+        """The stored bits, if they were read into memory."""
+        return self._bits.in_memory
+
+    def load(self) -> None:
+        """Reads the stored bits into memory, once."""
+        self._bits.load()
+
+    def __getitem__(self, rows: slice) -> AnyArray:
+        wide = np.asarray(self._bits[rows]).astype(np.uint32) << _DROPPED_BITS
+        return wide.view(np.float32)

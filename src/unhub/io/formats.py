@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from unhub.io.address import Address, check_is_file, check_not_empty
+from unhub.foundation.wording import setting
+from unhub.io.address import Address, check_is_file, check_not_empty, translate_errors
 from unhub.io.arrow_file import read_arrow
 from unhub.io.contents import Contents
-from unhub.io.damage import guarded
 from unhub.io.hdf5 import read_hdf5
 from unhub.io.matlab import read_matlab
-from unhub.io.npy import read_npy
-from unhub.io.npz import read_npz
+from unhub.io.npy import read_npy, read_npz
 from unhub.io.parquet import read_parquet
 from unhub.io.safetensors_file import read_correction, read_safetensors
 from unhub.io.torch_file import read_torch
@@ -70,8 +69,8 @@ def check_extension(address: Address, known: Collection[str]) -> None:
     suffix = address.path.suffix.lower()
     if suffix in PICKLES:
         raise address.problem(
-            "is a pickle, which can run code when opened and is never read; save the array with numpy.save, or let "
-            "unhub import --trust make an experiment of it."
+            "is a pickle, which can run code when opened and is never read; save the array with numpy.save, or make an "
+            f"experiment of it with unhub import and {setting('trust', True)}."
         )
     if suffix not in known:
         came = f"the unknown extension {suffix!r}" if suffix else "no extension"
@@ -81,5 +80,5 @@ def check_extension(address: Address, known: Collection[str]) -> None:
 def read_contents(address: Address) -> tuple[Contents, str]:
     """What the file holds, and what its format is called."""
     form = format_of(address)
-    with guarded(address, form.label):
+    with translate_errors(address, form.label):
         return form.read(address), form.label

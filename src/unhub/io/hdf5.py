@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.blocks import default_memory
-from unhub.foundation.file_stamp import stamp_at
+from unhub.executors import default_memory
 from unhub.foundation.optional import require
-from unhub.foundation.probing import ProbeError, Vetted, probe
+from unhub.foundation.probing import AnswerCache, ProbeError, probe
+from unhub.foundation.regular_files import stamp_at
 from unhub.io.address import Address
 from unhub.io.contents import Contents, Part
 from unhub.io.limits import DEFLATE_RATIO, check_loaded_whole, check_stored
 
 _PROBE = Path(__file__).with_name("hdf5_probe.py")
-_vetted = Vetted()
+_vetted = AnswerCache()
 
 
 @dataclass(frozen=True)

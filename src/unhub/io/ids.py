@@ -1,28 +1,105 @@
-"""Ids of rows: from a file of their own, or from the file that lies beside the vectors."""
+"""Ids of rows, and other columns with one value per row: from a file, an array or a list."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from unhub.foundation.errors import InputError
 from unhub.foundation.pairing import ids_fingerprint, pairing_beside, record_beside, vectors_fingerprint
-from unhub.foundation.types import Sliceable
-from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find
+from unhub.foundation.safe_text import short_repr
+from unhub.foundation.types import AnyArray, Sliceable
+from unhub.foundation.wording import argument
+from unhub.io.address import Address, check_is_file, check_not_empty, find, translate_errors
 from unhub.io.arrays import as_array
 from unhub.io.contents import choose
-from unhub.io.damage import guarded
 from unhub.io.formats import FORMATS, check_extension, read_contents
-from unhub.io.id_values import id_strings, listed_ids
+from unhub.io.limits import check_loaded_whole
 from unhub.io.text import read_json, read_lines, read_table
+
+
+class Ids(tuple[str, ...]):
+    """Ids as text; ``integers`` says that all of them were whole numbers where they came from."""
+
+    integers: bool = False
+
+    @classmethod
+    def of_integers(cls, values: Iterable[int]) -> Ids:
+        """The digits of whole numbers."""
+        ids = cls(map(str, values))
+        ids.integers = True
+        return ids
+
+    def original(self) -> list[str] | list[int]:
+        """The ids as they came: numbers where they were whole numbers, text otherwise.
+
+        >>> Ids.of_integers([7, 8]).original(), Ids(["7", "8"]).original()
+        ([7, 8], ['7', '8'])
+        """
+        return list(map(int, self)) if self.integers else list(self)
+
+
+def id_strings(values: Any, subject: str) -> Ids:
+    """The ids as strings; whole numbers become their digits. Errors begin with ``subject``.
+
+    >>> id_strings(np.array([7, 8]), "ids")
+    ('7', '8')
+    """
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{subject} has shape {array.shape}; ids are one column: one id for each row.")
+    if array.dtype.kind in "iu":
+        return Ids.of_integers(array.tolist())
+    if array.dtype.kind in "UT":
+        return _whole(Ids(map(str, array.tolist())), subject)
+    return listed_ids(array.tolist(), subject)
+
+
+def _one(value: object, row: int, subject: str) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    known = isinstance(value, str | int | np.integer) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not known:
+        raise InputError(
+            f"{subject} has {short_repr(value)} as id of row {row} (rows count from 0); give text or a number."
+        )
+    return str(int(value)) if isinstance(value, float) else str(value)
+
+
+def listed_ids(values: Sequence[Any], subject: str) -> Ids:
+    """The ids of a list that may mix text and numbers."""
+    if values and all(kind is int or issubclass(kind, np.integer) for kind in set(map(type, values))):
+        return Ids.of_integers(values)
+    return _whole(Ids(_one(value, row, subject) for row, value in enumerate(values)), subject)
+
+
+def _whole(ids: Ids, subject: str) -> Ids:
+    """The ids, if all can be written as UTF-8: JSON can hold half of a character, which no file of text can."""
+    try:
+        "".join(ids).encode()
+    except UnicodeEncodeError as error:
+        row, text = next((row, text) for row, text in enumerate(ids) if _is_broken(text))
+        raise InputError(
+            f"{subject} has {short_repr(text)} as id of row {row} (rows count from 0), and a part of it is half of a "
+            "character (a lone surrogate); write the ids again as UTF-8 text."
+        ) from error
+    return ids
+
+
+def _is_broken(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
 
 _BESIDE = (".ids.txt", ".ids.json", ".ids.npy")
 _HEADING = re.compile(r"_?ids?|key|name|docid|qid|.+[_-]ids?", re.IGNORECASE)
 
 
-def read_ids(source: Any, *, name: str = "ids") -> tuple[str, ...]:
+def read_ids(source: Any, *, name: str = "ids") -> Ids:
     """The ids of a file (txt, json, npy, csv, tsv, parquet, ...) or of a list or array, as strings.
 
     A table gives its first column, a heading such as ``id`` or ``image_id`` left out; a file of arrays gives
@@ -34,8 +111,8 @@ def read_ids(source: Any, *, name: str = "ids") -> tuple[str, ...]:
     if isinstance(source, str | os.PathLike):
         return _read(find(source, name=name))
     if isinstance(source, list | tuple):
-        return listed_ids(source, name)
-    return id_strings(as_array(source, name=name), name)
+        return listed_ids(source, argument(name))
+    return id_strings(as_array(source, name=name), argument(name))
 
 
 def find_beside(address: Address) -> Path | None:
@@ -65,36 +142,36 @@ def check_pairing(address: Address, rows: Sliceable, ids: tuple[str, ...] | None
         )
 
 
-def _read(address: Address) -> tuple[str, ...]:
+def _read(address: Address) -> Ids:
     suffix = address.path.suffix.lower()
     if suffix not in _READERS:
         return _from_arrays(address)
     check_is_file(address)
     check_not_empty(address)
-    with guarded(address, "ids"):
+    with translate_errors(address, "ids"):
         return _READERS[suffix](address)
 
 
-def _from_lines(address: Address) -> tuple[str, ...]:
-    return tuple(read_lines(address))
+def _from_lines(address: Address) -> Ids:
+    return Ids(read_lines(address))
 
 
-def _from_json(address: Address) -> tuple[str, ...]:
+def _from_json(address: Address) -> Ids:
     value = read_json(address)
     if isinstance(value, dict) and len(value) == 1:
         (value,) = value.values()
     if not isinstance(value, list):
         raise address.problem('is not a list of ids; write ["first", "second", ...].')
-    return listed_ids(value, f"{address.name}: {address.path}")
+    return listed_ids(value, address.subject())
 
 
-def _from_table(address: Address) -> tuple[str, ...]:
+def _from_table(address: Address) -> Ids:
     column = [cells[0] for _, cells in read_table(address)]
     heading = bool(column) and _HEADING.fullmatch(column[0]) is not None
-    return tuple(column[heading:])
+    return Ids(column[heading:])
 
 
-_READERS: dict[str, Callable[[Address], tuple[str, ...]]] = {
+_READERS: dict[str, Callable[[Address], Ids]] = {
     ".txt": _from_lines,
     ".json": _from_json,
     ".csv": _from_table,
@@ -102,7 +179,7 @@ _READERS: dict[str, Callable[[Address], tuple[str, ...]]] = {
 }
 
 
-def _from_arrays(address: Address) -> tuple[str, ...]:
+def _from_arrays(address: Address) -> Ids:
     if address.path.is_file():
         check_extension(address, [*_READERS, *FORMATS])
     contents, label = read_contents(address)
@@ -114,5 +191,42 @@ def _from_arrays(address: Address) -> tuple[str, ...]:
     if not contents.could_be_ids(key):
         shape = contents.parts[key].shape
         raise address.problem(f"has shape {shape}; ids are one column of text or numbers.")
-    with guarded(address, label):
-        return id_strings(contents.parts[key].load(), f"{address.name}: {address.path}{SEPARATOR}{key}")
+    with translate_errors(address, label):
+        return id_strings(contents.parts[key].load(), address.subject(key))
+
+
+TEXTS = (".txt", ".csv", ".tsv", ".json")
+
+
+def read_numbers(source: Any, *, name: str) -> AnyArray:
+    """One column of numbers from a path (text with one in each line, ``file.npz::key``), an array or a list.
+
+    >>> read_numbers([1, 2.5], name="query_weight").tolist()
+    [1.0, 2.5]
+    """
+    if not isinstance(source, str | os.PathLike):
+        return as_array(source, name=name)
+    address = find(source, name=name)
+    listed = address.path.suffix.lower() in TEXTS
+    values = np.array(read_ids(source, name=name)) if listed else read_column(address)
+    try:
+        return values.astype(np.float64)
+    except ValueError as error:
+        raise address.problem(f"holds something that is not a number ({error}); give numbers.") from None
+
+
+def read_column(address: Address) -> AnyArray:
+    """The array that was named, or the only column of the file, read whole."""
+    contents, label = read_contents(address)
+    columns = [key for key in contents.parts if contents.could_be_ids(key) and key not in contents.id_names]
+    key = choose(address, contents, candidates=columns, wanted="columns of values")
+    part = contents.parts[key]
+    if 0 in part.shape:
+        raise InputError(f"{address.subject(key)} has shape {part.shape}: there are no values; give at least one.")
+    with translate_errors(address, label):
+        values = np.asarray(part.load()[:])
+        if values.dtype == object:
+            longest = max((len(str(each)) for each in values.ravel().tolist()), default=0)
+            check_loaded_whole(address, key, 4 * longest * values.size)  # NumPy gives every text the longest's room
+            values = values.astype(str)
+    return values.ravel() if values.ndim == 2 and 1 in values.shape else values

@@ -1,12 +1,12 @@
-"""What a file promises to become in memory, compared with a limit before anything of it is loaded.
+"""The memory that a file would take, compared with a limit before any of it is loaded.
 
-A small file can promise much: an archive that unpacks to a thousand times its size, a header with a long shape.
+A small file can ask for a lot: an archive that unpacks to a thousand times its size, a header with a long shape.
 """
 
 from __future__ import annotations
 
-from unhub.core.blocks import default_memory
 from unhub.core.plan import in_words
+from unhub.executors import default_memory
 from unhub.foundation.errors import InputError
 from unhub.io.address import SEPARATOR, Address
 
@@ -19,35 +19,33 @@ def largest() -> int:
     return 2 * default_memory()
 
 
-def check_promise(address: Address, size: int, *, part: str = "") -> None:
-    """An error if a file that is read whole, or a part of it, promises more bytes than there is memory for."""
+def check_size(address: Address, size: int, *, part: str = "") -> None:
+    """An error if a file that is read whole, or a part of it, would take more memory than is free."""
     limit = largest()
     if size > limit:
-        place = f"{address.path}{SEPARATOR}{part}" if part else str(address.path)
         raise InputError(
-            f"{address.name}: {place} promises {in_words(size)} when it is read, from a file of "
-            f"{in_words(address.size)}, and the limit is {in_words(limit)}, the memory that is free; if it is what you "
-            f"expect, convert it to .npy, which is read in blocks."
+            f"{address.subject(part)} would take {in_words(size)} of memory, from a file of {in_words(address.size)}, "
+            f"and {in_words(limit)} are free; if that is right, convert it to .npy, which is read in blocks."
         )
 
 
-def check_stored(address: Address, key: str, promised: int, *, stored: int, ratio: int) -> None:
+def check_stored(address: Address, key: str, size: int, *, stored: int, ratio: int) -> None:
     """An error if an array is larger than its bytes on disk could ever become, and too large for memory as well.
 
     What fits in memory may be empty on disk: formats with chunks leave out what was never written.
     """
-    if promised > max(default_memory(), stored * ratio):
+    if size > max(default_memory(), stored * ratio):
         raise address.problem(
-            f"promises {in_words(promised)}{_of(key)} but holds {in_words(stored)}: it was never filled, or it is "
-            "damaged; write it again."
+            f"declares {in_words(size)}{_of(key)} but holds {in_words(stored)}: it was never filled, or is damaged; "
+            "write it again."
         )
 
 
-def check_loaded_whole(address: Address, key: str, promised: int, *, what: str = "read whole, it") -> None:
+def check_loaded_whole(address: Address, key: str, size: int, *, what: str = "read whole, it") -> None:
     """An error if a piece of an array that is otherwise read in blocks does not fit in memory."""
-    if promised > default_memory():
+    if size > default_memory():
         raise address.problem(
-            f"cannot be read{_of(key)}: {what} takes {in_words(promised)} of memory, and unhub takes at most "
+            f"cannot be read{_of(key)}: {what} takes {in_words(size)} of memory, and unhub uses at most "
             f"{in_words(default_memory())} here; write it in smaller pieces."
         )
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from unhub.foundation.optional import require
 from unhub.io.address import Address
-from unhub.io.arrow_columns import element_dtype, is_vectors, storage_type
-from unhub.io.arrow_table import StoredTable, table_contents
+from unhub.io.arrow_table import StoredTable, element_dtype, is_vectors, storage_type, table_contents
 from unhub.io.contents import Contents
 from unhub.io.limits import check_loaded_whole
 

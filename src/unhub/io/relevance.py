@@ -1,24 +1,24 @@
-"""``read_relevance``: which targets are right for which query, from whatever they are written down in."""
+"""``read_relevance``: the relevant targets of each query, from pairs, indexes or classes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io.address import Address, check_is_file, check_not_empty, find
+from unhub.foundation.wording import argument
+from unhub.io.address import Address, check_is_file, check_not_empty, find, translate_errors
 from unhub.io.arrays import as_array
-from unhub.io.columns import read_column
-from unhub.io.damage import guarded
 from unhub.io.formats import FORMATS, check_extension
-from unhub.io.pair_files import check_unambiguous, pairs_in_json, pairs_in_table
-from unhub.io.pairs import Pairs, from_mapping, from_tuples
-from unhub.io.row_lookup import rows_of
+from unhub.io.ids import read_column
+from unhub.io.pairs import Pairs, check_unambiguous, from_mapping, from_tuples, pairs_in_json, pairs_in_table, rows_of
+from unhub.io.text import read_lines
 from unhub.io.zarr_folder import is_zarr
 from unhub.metrics.relevance import Relevance
 
@@ -50,10 +50,10 @@ def read_relevance(
     >>> read_relevance([{0, 2}, {1}], queries=2, targets=3).targets.tolist()
     [0, 2, 1]
     """
-    where = _NAME
+    where = argument(_NAME)
     if isinstance(source, str | os.PathLike):
         address = find(source, name=_NAME)
-        source, where = _read(address, queries), f"{_NAME}: {address.path}"
+        source, where = _read(address, queries), address.subject()
     if isinstance(source, Relevance):
         return _checked(source, queries, targets)
     _refuse_transposed(source, where, queries, targets)
@@ -81,7 +81,7 @@ def _read(address: Address, queries: int) -> Any:
     check_is_file(address)
     check_extension(address, [*_PAIR_FILES, *FORMATS])
     check_not_empty(address)
-    with guarded(address, "relevance"):
+    with translate_errors(address, "relevance"):
         return _PAIR_FILES[suffix](address, queries)
 
 
@@ -92,7 +92,7 @@ def _refuse_transposed(source: Any, where: str, queries: int, targets: int) -> N
     if (flat or listed) and len(source) == targets != queries:
         raise InputError(
             f"there are {queries:,} queries and {targets:,} targets but {where} has {targets:,} entries, one for each "
-            f"target; rows are queries, so this looks transposed: pass scores.T, or swap queries and targets."
+            f"target; rows are queries, so this looks transposed: transpose the scores, or swap queries and targets."
         )
 
 
@@ -104,7 +104,7 @@ def _understood(source: Any, where: str, queries: int) -> Pairs | AnyArray:
         return from_mapping(source, where)
     if isinstance(source, list | tuple):
         return _from_list(source, where, queries)
-    return _from_array(as_array(source, name=where), where, queries)
+    return _from_array(as_array(source, name=_NAME), where, queries)
 
 
 def _from_list(items: Sequence[Any], where: str, queries: int) -> Pairs | AnyArray:
@@ -119,7 +119,7 @@ def _from_list(items: Sequence[Any], where: str, queries: int) -> Pairs | AnyArr
         _check_one_each(len(items), queries, where)
         rows = np.repeat(np.arange(queries), [len(item) for item in items])
         return Pairs(rows, [target for item in items for target in item])
-    return _from_array(as_array(items, name=where), where, queries)
+    return _from_array(as_array(items, name=_NAME), where, queries)
 
 
 def _from_array(array: AnyArray, where: str, queries: int) -> Pairs | AnyArray:
@@ -146,7 +146,49 @@ def _check_one_each(found: int, queries: int, where: str) -> None:
 def _checked(relevance: Relevance, queries: int, targets: int) -> Relevance:
     if (relevance.queries, relevance.gallery) != (queries, targets):
         raise InputError(
-            f"{_NAME} is for {relevance.queries} queries and {relevance.gallery} targets, "
-            f"but there are {queries} queries and {targets} targets."
+            _NAME,
+            f"is for {relevance.queries} queries and {relevance.gallery} targets, but there are {queries} queries and "
+            f"{targets} targets",
         )
     return relevance
+
+
+_LINES = ".txt"
+
+
+def relevance_from_labels(query_labels: Any, target_labels: Any = None, *, allow_empty: bool = False) -> Relevance:
+    """The relevance of two lists of labels: arrays, lists or files (txt with one per line, npy, npz::key).
+
+    A single npz or other file of arrays may hold both, as ``query_labels`` and ``target_labels``.
+
+    >>> relevance_from_labels(["cat", "dog"], ["dog", "cat", "cat"]).counts.tolist()
+    [2, 1]
+    """
+    if target_labels is None:
+        if not isinstance(query_labels, str | os.PathLike):
+            raise InputError("target_labels", "is missing", "give the labels of the queries and of the targets")
+        both = find(query_labels, name="labels")
+        own, others = (read_column(replace(both, key=key)) for key in ("query_labels", "target_labels"))
+    else:
+        own, others = _read_classes(query_labels, "query labels"), _read_classes(target_labels, "target labels")
+    if own.dtype.kind != others.dtype.kind and "U" in own.dtype.kind + others.dtype.kind:
+        own, others = own.astype(str), others.astype(str)  # a text file beside an array of numbers
+    return Relevance.from_labels(own, others, allow_empty=allow_empty)
+
+
+def _read_classes(source: Any, name: str) -> AnyArray:
+    labels = _classes_in_file(find(source, name=name)) if isinstance(source, str | os.PathLike) else None
+    array = as_array(source, name=name) if labels is None else labels
+    if array.ndim != 1:
+        raise InputError(name, f"has shape {array.shape}", "give one label for each row")
+    return array.astype(str) if array.dtype.kind in "OST" else array
+
+
+def _classes_in_file(address: Address) -> AnyArray:
+    if address.path.suffix.lower() != _LINES:
+        if address.path.is_file():
+            check_extension(address, [_LINES, *FORMATS])
+        return read_column(address)
+    check_is_file(address)
+    check_not_empty(address)
+    return np.array(read_lines(address))

@@ -1,7 +1,9 @@
-"""A matrix with one row per item, in memory or on disk, and the ids of its rows."""
+"""``open_rows``: one way in for every matrix; ``Rows``: a matrix with one row per item, and their ids."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -11,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.file_stamp import Stamp, stamp_at
-from unhub.foundation.shown import shown
+from unhub.foundation.regular_files import Stamp, stamp_at, stamp_of
+from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, Sliceable
-from unhub.io.address import SEPARATOR, Address
-from unhub.io.damage import guarded
-from unhub.io.file_array import changed
-from unhub.io.numbers import numpy_floats
+from unhub.foundation.wording import argument
+from unhub.io.address import SEPARATOR, Address, find, translate_errors
+from unhub.io.arrays import as_sliceable
+from unhub.io.contents import WHOLE, Contents, check_matrix, choose, numpy_floats
+from unhub.io.file_array import BrainFloats, FileArray, changed_file
+from unhub.io.formats import read_contents
+from unhub.io.ids import Ids, check_pairing, find_beside, id_strings, read_ids
 
 _SHOWN = 3  # duplicated ids named in an error
 
@@ -26,7 +31,8 @@ _SHOWN = 3  # duplicated ids named in an error
 class Rows:
     """A matrix (rows, columns) that is read block by block: ``rows[a:b]`` is always a NumPy array.
 
-    ``data`` is what is sliced, ``ids`` names the rows, ``source`` is the absolute ``path::key`` of a file
+    ``data`` is what is sliced, ``ids`` names the rows (`Ids` where they were read, which know whether they were
+    whole numbers), ``source`` is the absolute ``path::key`` of a file
     or the address of a store (None for an array), ``name`` is the argument it came in by, for error sentences.
 
     >>> rows = Rows(np.eye(3), ids=("a", "b", "c"))
@@ -67,7 +73,7 @@ class Rows:
         return block
 
     def _guard(self) -> Any:
-        return nullcontext() if self._address is None else guarded(self._address, "a matrix")
+        return nullcontext() if self._address is None else translate_errors(self._address, "a matrix")
 
     @property
     def _address(self) -> Address | None:
@@ -84,7 +90,7 @@ class Rows:
         except OSError:
             return
         if now.file == self.stamp.file and now != self.stamp:
-            raise changed(self._address)
+            raise changed_file(self._address)
 
 
 def with_ids(rows: Rows, ids: Iterable[str], *, place: str | None = None) -> Rows:
@@ -95,27 +101,100 @@ def with_ids(rows: Rows, ids: Iterable[str], *, place: str | None = None) -> Row
     >>> with_ids(Rows(np.eye(2)), ["a", "b"]).ids
     ('a', 'b')
     """
-    named, origin = tuple(ids), f" in {place}" if place else ""
+    named, origin = ids if isinstance(ids, Ids) else Ids(ids), f" in {place}" if place else ""
     if len(named) != len(rows):
         raise InputError(
-            f"{rows.name} has {len(rows):,} rows but there are {len(named):,} ids{origin}; give one id for each row."
+            rows.name, f"has {len(rows):,} rows but there are {len(named):,} ids{origin}", "give one id for each row"
         )
     if len(set(named)) != len(named):
-        raise InputError(_repeated(rows.name, named, origin))
+        raise InputError(rows.name, f"has ids that are not unique{origin}: {_repeated(named)}", "make them so")
     return replace(rows, ids=named)
 
 
-def _repeated(name: str, ids: tuple[str, ...], origin: str) -> str:
+def _repeated(ids: tuple[str, ...]) -> str:
     places: dict[str, list[int]] = {}
     for row, item in enumerate(ids):
         places.setdefault(item, []).append(row)
     repeated = {item: where for item, where in places.items() if len(where) > 1}
-    named = [f"{shown(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
+    named = [f"{short_repr(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
     more = f" and {len(repeated) - _SHOWN} more" if len(repeated) > _SHOWN else ""
-    listed = ", ".join(named) + more
-    return f"{name} has ids that are not unique{origin}: {listed} (rows count from 0); make them so."
+    return f"{', '.join(named)}{more} (rows count from 0)"
 
 
 def _some(rows: list[int]) -> str:
-    shown = ", ".join(map(str, rows[:_SHOWN]))
-    return f"{shown}, ..." if len(rows) > _SHOWN else shown
+    listed = ", ".join(map(str, rows[:_SHOWN]))
+    return f"{listed}, ..." if len(rows) > _SHOWN else listed
+
+
+def open_rows(source: Any, *, name: str) -> Rows:
+    """The matrix behind a path, an array, a memory map, a torch tensor, an open dataset or a list of lists.
+
+    A path may name a part: ``file.npz::key``. Files are opened lazily where their format can (npy,
+    safetensors, parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. A file that is written to while it is
+    in use is an error; so is a memory map's that was opened for reading only. Numbers keep their type, except
+    that bfloat16 becomes float32. Ids come from the file (``ids``) or from beside it (``X.ids.txt``,
+    ``.json``, ``.npy``). ``name`` is the argument's name, for the error sentences.
+
+    >>> open_rows([[1.0, 0.0], [0.0, 1.0]], name="targets").shape
+    (2, 2)
+    """
+    if isinstance(source, Rows):
+        return replace(source, name=name)
+    if isinstance(source, str | os.PathLike):
+        return _open_file(find(source, name=name))
+    data = as_sliceable(source, name=name)
+    check_matrix(argument(name), tuple(data.shape), data.dtype)
+    return Rows(data, name=name)
+
+
+def _open_file(address: Address) -> Rows:
+    stamp = _stamp(address)
+    contents, label = read_contents(address)
+    candidates = contents.matrices()
+    key = choose(address, contents, candidates=candidates, wanted="matrices of numbers")
+    part = contents.parts[key]
+    place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
+    with translate_errors(address, label):
+        if part.dtype.hasobject:
+            part.load()  # a reader that would have to unpickle says so itself
+        check_matrix(address.subject(key), part.shape, part.dtype)
+        data = part.load()
+        reads_later = not isinstance(data, np.ndarray | FileArray | BrainFloats)  # those two look for themselves
+        rows = Rows(data, source=place, name=address.name, stamp=stamp if reads_later else None)
+        rows[:1]  # a file that cannot give its first row is better refused now
+    return _name_rows(address, contents, key, label, rows, alone=len(candidates) <= 1)
+
+
+def _stamp(address: Address) -> Stamp | None:
+    """How the file is now; None for a folder, whose own time says nothing about its files."""
+    found = os.stat(address.path)
+    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def _name_rows(address: Address, contents: Contents, key: str, label: str, rows: Rows, *, alone: bool) -> Rows:
+    """The rows with the ids found in the file, or else beside it.
+
+    Where several matrices share a file, ids of another length belong to another one of them.
+    """
+    found = contents.ids_of(key)
+    if found is not None:
+        with translate_errors(address, label):
+            place = f"{address.path}{SEPARATOR}{found}"
+            ids = id_strings(contents.parts[found].load(), address.subject(found))
+        return _attach(rows, ids, place, strict=alone or found == f"{key}_ids")
+    beside = find_beside(address)
+    named = None if beside is None else read_ids(beside, name=address.name)
+    check_pairing(address, rows, named)
+    if named is not None:
+        return _attach(rows, named, str(beside), strict=alone)
+    if contents.probable_ids is None:
+        return rows
+    with translate_errors(address, label):
+        values = contents.parts[contents.probable_ids].load()
+    if None in values.tolist() or len(set(values.tolist())) != len(values):
+        return rows  # a text column without a telling name and with repeats is no id
+    return with_ids(rows, id_strings(values, argument(address.name)))
+
+
+def _attach(rows: Rows, ids: tuple[str, ...], place: str, *, strict: bool) -> Rows:
+    return with_ids(rows, ids, place=place) if strict or len(ids) == len(rows) else rows

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import safe_open
 
-from unhub.foundation.file_stamp import stamp_at
-from unhub.io.address import Address
-from unhub.io.bfloat16 import BrainFloats
+from unhub.foundation.regular_files import stamp_at
+from unhub.foundation.types import AnyArray
+from unhub.io.address import Address, truncated_file
 from unhub.io.contents import Contents, Part
-from unhub.io.damage import cut_short
-from unhub.io.file_array import FileArray, OpenFile, changed
+from unhub.io.file_array import BrainFloats, FileArray, OpenFile, changed_file
 
 _LENGTH_BYTES = 8  # the header begins with its own length, little-endian
 _LONGEST_HEADER = 100_000_000  # as the package has it
@@ -34,7 +35,7 @@ def read_safetensors(address: Address) -> Contents:
     with safe_open(address.path, framework="numpy") as checked:  # the package takes paths only
         keys = sorted(checked.keys())
     if stamp_at(address.path) != opened.stamp:
-        raise changed(address)
+        raise changed_file(address)
     return Contents({key: _part(opened, start, header[key]) for key in keys})
 
 
@@ -50,14 +51,14 @@ def _header(opened: OpenFile) -> tuple[int, dict[str, Any]]:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         start = _LENGTH_BYTES + length
         if found < start:
-            raise cut_short(opened.address, expected=start, found=found)
+            raise truncated_file(opened.address, expected=start, found=found)
         if length > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         header: dict[str, Any] = json.loads(file.read(length))
     ends = [tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__"]
     expected = start + max(ends, default=0)
     if found < expected:
-        raise cut_short(opened.address, expected=expected, found=found)
+        raise truncated_file(opened.address, expected=expected, found=found)
     return start, header
 
 
@@ -67,12 +68,40 @@ def _part(opened: OpenFile, start: int, tensor: dict[str, Any]) -> Part:
         return Part(shape, np.dtype("V"), partial(np.empty, shape, "V"))
     dtype, offset = np.dtype(_DTYPES[kind]), start + tensor["data_offsets"][0]
     is_brain = kind == _BRAIN_FLOAT
-    shown = BrainFloats.dtype if is_brain else dtype
+    dtype_out = BrainFloats.dtype if is_brain else dtype
 
     def load() -> Any:
         if not math.prod(shape):
-            return np.empty(shape, shown)
+            return np.empty(shape, dtype_out)
         array = FileArray(opened, offset, shape, dtype)
         return BrainFloats(array) if is_brain else array
 
-    return Part(shape, shown, load)
+    return Part(shape, dtype_out, load)
+
+
+ALIGNMENT = 8
+"""bytes of which the header is a multiple, so that the tensors behind it can be mapped"""
+
+KINDS = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
+    "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
+}  # fmt: skip
+"""what the format calls each type of number"""
+
+
+def write_safetensors(path: Path, tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> None:
+    """Writes the tensors, those of wide numbers first and then by name, with the metadata in the order of its keys."""
+    ordered = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    header: dict[str, object] = {"__metadata__": {key: metadata[key] for key in sorted(metadata)}}
+    end = 0
+    for name in ordered:
+        tensor = tensors[name]
+        start, end = end, end + tensor.nbytes
+        header[name] = {"dtype": KINDS[tensor.dtype.name], "shape": tensor.shape, "data_offsets": (start, end)}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in ordered:
+            little = np.ascontiguousarray(tensors[name], tensors[name].dtype.newbyteorder("<"))
+            file.write(little.reshape(-1).view(np.uint8).data)

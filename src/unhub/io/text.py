@@ -8,7 +8,7 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.io.address import Address
-from unhub.io.limits import check_promise
+from unhub.io.limits import check_size
 
 TEXT_BYTES = 4
 """bytes that a byte of text takes until it is lines, at the least: itself, its character, and the line"""
@@ -19,7 +19,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 def read_text(address: Address) -> str:
     """The file as UTF-8 text."""
     with address.open() as file:
-        check_promise(address, TEXT_BYTES * address.size)
+        check_size(address, TEXT_BYTES * address.size)
         data = file.read()
     try:
         return data.decode("utf-8-sig")

@@ -44,7 +44,7 @@ class Shards:
 
 
 @dataclass(frozen=True)
-class Described:
+class ArrayMetadata:
     """One array as its metadata describe it."""
 
     shape: tuple[int, ...]
@@ -88,13 +88,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def describe(file: Path) -> Described:
+def describe(file: Path) -> ArrayMetadata:
     """The array that a file of metadata describes; it is a ``ValueError`` if they are damaged."""
     metadata = read_json(file)
     return _version_2(metadata) if file.name == V2 else _version_3(metadata)
 
 
-def refusal(array: Described) -> str | None:
+def refusal(array: ArrayMetadata) -> str | None:
     """Why an array is not read, to follow "has an array that ...", and what to do; None if it is read."""
     unknown = sorted(set(array.codecs) - KNOWN)
     if unknown:
@@ -109,7 +109,7 @@ def refusal(array: Described) -> str | None:
     return None
 
 
-def _version_2(metadata: dict[str, Any]) -> Described:
+def _version_2(metadata: dict[str, Any]) -> ArrayMetadata:
     if metadata.get("dimension_separator", ".") not in (".", "/"):
         raise ValueError("the names of its chunks are not plain")
     codecs = [*(metadata.get("filters") or ()), metadata.get("compressor")]
@@ -129,7 +129,7 @@ def _v2_codec(codec: Any) -> str:
     return str(codec["id"])
 
 
-def _version_3(metadata: dict[str, Any]) -> Described:
+def _version_3(metadata: dict[str, Any]) -> ArrayMetadata:
     grid, keys = metadata.get("chunk_grid"), metadata.get("chunk_key_encoding")
     if not isinstance(grid, dict) or grid.get("name") != "regular":
         raise ValueError("its chunks are not of one shape")
@@ -199,9 +199,9 @@ def _described(
     chunks: tuple[int, ...],
     codecs: list[str],
     shards: Shards | None = None,
-) -> Described:
+) -> ArrayMetadata:
     if len(shape) != len(chunks) or 0 in chunks:
         raise ValueError("the shape of its chunks does not fit its own")
     if shards is not None and (len(shards.chunks) != len(chunks) or 0 in shards.chunks or codecs.count(_SHARDS) > 1):
         raise ValueError("the shape of its shards does not fit its own")
-    return Described(shape, dtype, chunks, tuple(codecs), shards)
+    return ArrayMetadata(shape, dtype, chunks, tuple(codecs), shards)

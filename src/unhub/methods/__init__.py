@@ -1,49 +1,52 @@
-"""Every method, one small file each; ``METHODS`` lists their names."""
+"""Every method, one small file for each family; ``METHODS`` lists their names."""
 
-from unhub.methods.centering import Centering
-from unhub.methods.csls import CSLS
 from unhub.methods.dbsn import DBSN
-from unhub.methods.dis import DIS
-from unhub.methods.dis_paper import DISPaper
+from unhub.methods.dis import DIS, DISPaper
 from unhub.methods.dn import DN
 from unhub.methods.dsl import DSL
-from unhub.methods.dualdis import DualDIS
-from unhub.methods.dualis import DualIS
+from unhub.methods.dualis import DualDIS, DualIS
 from unhub.methods.gc import GC
-from unhub.methods.hn import HN
 from unhub.methods.inverted_softmax import IS
-from unhub.methods.l2n import L2N
-from unhub.methods.local_scaling import LocalScaling
-from unhub.methods.mutual_proximity import MutualProximity
-from unhub.methods.nicdm import NICDM
-from unhub.methods.nnn import NNN
+from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
+from unhub.methods.nearest_neighbours import CSLS, NNN, Centering
 from unhub.methods.none import NoCorrection
-from unhub.methods.otn import OTN
 from unhub.methods.protocol import (
     AdditiveMethod,
     MatrixMethod,
     Method,
+    MethodDefaults,
+    OneTemperature,
     RowMethod,
+    TwoTemperatures,
     is_additive,
     is_matrix_only,
 )
 from unhub.methods.registry import (
     ADDITIVE,
     METHODS,
-    REGISTRY,
     HyperParameters,
+    UnknownMethodError,
     additive,
+    configure,
+    hyper_parameters,
     method,
+    method_class,
+    method_classes,
+    method_names,
     methods,
+    register_method,
     settings,
-    settle,
+    stored_method,
+    title_of,
 )
 from unhub.methods.single_sinkhorn import SingleSinkhorn
 from unhub.methods.sn import SN
-from unhub.methods.sparse_k import SparseK
+from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, automatic, filled, resolve
+from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 
 __all__ = [
     "ADDITIVE",
+    "COSINE_LIMIT",
     "CSLS",
     "DBSN",
     "DIS",
@@ -57,7 +60,6 @@ __all__ = [
     "NICDM",
     "NNN",
     "OTN",
-    "REGISTRY",
     "SN",
     "AdditiveMethod",
     "Centering",
@@ -68,16 +70,31 @@ __all__ = [
     "LocalScaling",
     "MatrixMethod",
     "Method",
+    "MethodDefaults",
     "MutualProximity",
     "NoCorrection",
+    "OneTemperature",
+    "ResolvedMethod",
     "RowMethod",
     "SingleSinkhorn",
     "SparseK",
+    "TwoTemperatures",
+    "UnknownMethodError",
     "additive",
+    "automatic",
+    "configure",
+    "filled",
+    "hyper_parameters",
     "is_additive",
     "is_matrix_only",
     "method",
+    "method_class",
+    "method_classes",
+    "method_names",
     "methods",
+    "register_method",
+    "resolve",
     "settings",
-    "settle",
+    "stored_method",
+    "title_of",
 ]

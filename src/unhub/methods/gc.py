@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.banks import Bank, Banks, Budget
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows
+from unhub.methods.protocol import CorrectRows, MethodDefaults
+from unhub.scores import Banks, Budget, ScoreSource
 
 SLAB = 1024
 """bank rows sorted together: enough that looking queries up costs more than the loop over targets"""
@@ -19,7 +19,7 @@ MOST_KEPT = 1 << 29
 
 
 @dataclass(frozen=True)
-class GC:
+class GC(MethodDefaults):
     """Rank targets by the query's place among the bank in each target's own list, then by score   [dinu:15]
 
     place_ij = 1 + #{u: s_uj > s_ij}. The corrected score is -place_ij plus the score squeezed into (0, 1), so that
@@ -27,8 +27,9 @@ class GC:
     """
 
     name: ClassVar[str] = "gc"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    weighs: ClassVar[frozenset[str]] = frozenset()
+    title: ClassVar[str] = "GC"
+    description: ClassVar[str] = "Ranks targets by the place of the query in each target's own list."
+    live: ClassVar[bool] = False
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of -place, ties broken by score."""
@@ -40,7 +41,7 @@ class GC:
 class SortedColumns:
     """Every target's bank scores in order, a slab of bank rows at a time; slabs are kept while the budget lasts."""
 
-    bank: Bank
+    bank: ScoreSource
     budget: Budget
     _kept: dict[int, FloatArray] = field(default_factory=dict, repr=False)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unhub.banks import Banks
 from unhub.foundation.types import FloatArray
+from unhub.scores import Banks
 
 
 def query_marginal(banks: Banks) -> FloatArray:

@@ -7,19 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.banks import Banks
 from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import checked, strength_number
 from unhub.foundation.types import FloatArray
+from unhub.methods.protocol import MethodDefaults
+from unhub.scores import Banks
 
 
 @dataclass(frozen=True)
-class NoCorrection:
+class NoCorrection(MethodDefaults):
     """bias_j = 0"""
 
     name: ClassVar[str] = "none"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    weighs: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
+    title: ClassVar[str] = "no correction"
+    description: ClassVar[str] = "The scores as they are."
+    marginals: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
 
     strength: float = 1.0
 
@@ -28,8 +30,8 @@ class NoCorrection:
 
     def estimate(self, banks: Banks) -> Bias:
         """Zero for every target."""
-        return closed_form(self.columns(banks, None))
+        return closed_form(self.bias_of(banks, None))
 
-    def columns(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+    def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """Zero for any targets."""
         return np.zeros(banks.queries.shape[1])

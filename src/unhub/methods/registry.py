@@ -4,51 +4,47 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict, cast
+from contextlib import suppress
+from typing import Any, TypedDict, TypeVar, cast
 
 from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
-from unhub.methods.centering import Centering
-from unhub.methods.csls import CSLS
+from unhub.foundation.plugins import load_offered, offered
+from unhub.foundation.safe_text import short_repr
 from unhub.methods.dbsn import DBSN
-from unhub.methods.dis import DIS
-from unhub.methods.dis_paper import DISPaper
+from unhub.methods.dis import DIS, DISPaper
 from unhub.methods.dn import DN
 from unhub.methods.dsl import DSL
-from unhub.methods.dualdis import DualDIS
-from unhub.methods.dualis import DualIS
+from unhub.methods.dualis import DualDIS, DualIS
 from unhub.methods.gc import GC
-from unhub.methods.hn import HN
 from unhub.methods.inverted_softmax import IS
-from unhub.methods.l2n import L2N
-from unhub.methods.local_scaling import LocalScaling
-from unhub.methods.mutual_proximity import MutualProximity
-from unhub.methods.nicdm import NICDM
-from unhub.methods.nnn import NNN
+from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
+from unhub.methods.nearest_neighbours import CSLS, NNN, Centering
 from unhub.methods.none import NoCorrection
-from unhub.methods.otn import OTN
 from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import ITERATIONS, MOST_ITERATIONS, SN
-from unhub.methods.sparse_k import SparseK
+from unhub.methods.sn import SN
+from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
+from unhub.methods.validation import NAME, check_values, fault, fields_of
 
-_CLASSES: tuple[type[Any], ...] = (
+GROUP = "unhub.methods"
+"""entry points of this group offer methods, by their names"""
+
+_BUILT_IN: tuple[type[Any], ...] = (
     NoCorrection, IS, DIS, DISPaper, DualIS, DualDIS, SN, DBSN, NNN, CSLS, GC, DSL, DN, SingleSinkhorn,
     LocalScaling, NICDM, MutualProximity, Centering, OTN, L2N, HN, SparseK,
 )  # fmt: skip
 
-REGISTRY: Mapping[str, type[Any]] = {each.name: each for each in _CLASSES}
-"""name -> class"""
+METHODS: tuple[str, ...] = tuple(each.name for each in _BUILT_IN)
+"""the name of every method that unhub brings"""
 
-METHODS: tuple[str, ...] = tuple(REGISTRY)
-"""the name of every method"""
+ADDITIVE: tuple[str, ...] = tuple(each.name for each in _BUILT_IN if is_additive(each))
+"""the names of those that are a bias and can be fitted, served and exported"""
 
-ADDITIVE: tuple[str, ...] = tuple(name for name, each in REGISTRY.items() if hasattr(each, "estimate"))
-"""the names of the methods that are a bias and can be fitted, served and exported"""
-
-TAU2_PER_TAU1 = 50.0
-"""dualis keeps the ratio of its published temperatures (1.0 and 0.02) when they follow the spread"""
+_REGISTERED: dict[str, type[Any]] = {each.name: each for each in _BUILT_IN}
+C = TypeVar("C", bound=type[Any])
 
 
 class HyperParameters(TypedDict, total=False):
@@ -67,31 +63,107 @@ class HyperParameters(TypedDict, total=False):
     reg: float
 
 
+def hyper_parameters() -> list[str]:
+    """The name of every hyper-parameter that any method has, those of other packages included."""
+    named = [name for each in method_classes().values() for name in fields_of(each)]
+    return list(dict.fromkeys((*HyperParameters.__annotations__, *named)))
+
+
+class UnknownMethodError(InputError):
+    """There is no method of that name here."""
+
+
+def register_method(cls: C) -> C:
+    """Adds a method, so that every function and command knows it by its name; usable as a decorator.
+
+    cls: a frozen dataclass with ``name``, ``title`` and ``description``, all hyper-parameters with defaults, and one of
+    the verbs ``estimate`` (with ``bias_of`` and a field ``strength``), ``prepare`` or ``correct``. Inherit the other
+    facts from ``unhub.methods.MethodDefaults``, ``OneTemperature`` (a field ``tau``) or ``TwoTemperatures``.
+
+    Returns the class. A package offers its methods to everyone by entry points of the group "unhub.methods" instead.
+    """
+    _check(cls)
+    _REGISTERED[cls.name] = cls
+    return cls
+
+
+def method_names(*, additive: bool = False) -> tuple[str, ...]:
+    """The names of all methods, registered and installed ones too; additive: those alone that are a bias."""
+    if additive:
+        return tuple(name for name, each in method_classes().items() if is_additive(each))
+    return tuple(dict.fromkeys((*_REGISTERED, *offered(GROUP))))
+
+
+def method_classes() -> dict[str, type[Method]]:
+    """The class of every method by name; without those of installed packages that cannot be imported."""
+    classes = {}
+    for name in method_names():
+        with suppress(InputError):
+            classes[name] = method_class(name)
+    return classes
+
+
+def method_class(name: str) -> type[Method]:
+    """The class of a method: unhub's own, one that was registered, or one that an installed package offers."""
+    if name not in _REGISTERED:
+        cls = load_offered(GROUP, name)
+        if cls is None:
+            names = method_names()
+            close = difflib.get_close_matches(name.lower(), names, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise UnknownMethodError(f"there is no method {name!r}; there are {', '.join(names)}.{hint}")
+        if getattr(cls, "name", None) != name:
+            raise InputError(f"the entry point {name!r} of {GROUP} gives {short_repr(cls)}, whose name is another.")
+        register_method(cls)
+    return cast("type[Method]", _REGISTERED[name])
+
+
+def title_of(name: str) -> str:
+    """What tables and pages call a method; a name that is not known stands for itself.
+
+    >>> title_of("dbsn"), title_of("none"), title_of("sn(tau=0.02)")
+    ('DBSN', 'no correction', 'sn(tau=0.02)')
+    """
+    try:
+        return method_class(name).title
+    except UnknownMethodError:
+        return name
+
+
 def method(which: str | Method, given: HyperParameters | None = None) -> Method:
     """The method of that name with these hyper-parameters; an object passes with the given ones replaced.
 
-    None leaves a hyper-parameter as it is.
+    tau reaches a method with two temperatures as ``at`` says. None leaves a hyper-parameter as it is.
     """
     found = _lookup(which)
-    given = _told(given)
-    unknown = [key for key in given if key not in _fields(found)]
-    if unknown:
-        has = ", ".join(_fields(found)) or "no hyper-parameters"
-        raise InputError(f"{found.name} has no hyper-parameter {unknown[0]!r}; it has {has}.")
-    return _replaced(found, given)
+    for key in given or {}:
+        if not _takes(found, key):
+            has = ", ".join(fields_of(found)) or "no hyper-parameters"
+            raise InputError(f"{found.name} has no hyper-parameter {key!r}; it has {has}.{_meant(key, [found])}")
+    return configure(found, cast(Any, given))
 
 
 def methods(which: Iterable[str | Method], given: HyperParameters | None = None) -> tuple[Method, ...]:
     """Several methods; a hyper-parameter reaches every one that has it and must reach at least one."""
     found = [_lookup(each) for each in which]
     if not found:
-        raise InputError(f"methods is empty; name at least one of: {', '.join(METHODS)}.")
-    given = _told(given)
-    for key in given:
-        if not any(key in _fields(each) or each.name == "none" for each in found):
+        raise InputError("methods", "is empty", f"name at least one of {', '.join(method_names())}")
+    baseline = any(each.name == "none" for each in found)  # which takes none of them, and stands beside any
+    for key in given or {}:
+        if not (any(_takes(each, key) for each in found) or (baseline and key in HyperParameters.__annotations__)):
             names = ", ".join(each.name for each in found)
-            raise InputError(f"no method of {names} has the hyper-parameter {key!r}.")
-    return tuple(_replaced(each, given) for each in found)
+            raise InputError(f"no method of {names} has the hyper-parameter {key!r}.{_meant(key, found)}")
+    return tuple(configure(each, cast(Any, given)) for each in found)
+
+
+def configure(which: Method, given: Mapping[str, Any] | None) -> Method:
+    """The method with those of the given hyper-parameters that it has; None leaves one as it is."""
+    values = {key: value for key, value in (given or {}).items() if value is not None}
+    fields = fields_of(which)
+    if "tau" in values and "tau" not in fields:
+        which = which.at(values["tau"])
+    chosen = {key: value for key, value in values.items() if key in fields}
+    return cast(Method, dataclasses.replace(cast(Any, which), **chosen))
 
 
 def additive(which: Method) -> AdditiveMethod:
@@ -99,22 +171,10 @@ def additive(which: Method) -> AdditiveMethod:
     if not is_additive(which):
         raise InputError(
             f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
-            f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(ADDITIVE)}."
+            f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(method_names(additive=True))}."
         )
     strength_number("strength", which.strength)  # a method that was registered may not look at its own
     return which
-
-
-def settle(which: Method, tau: float) -> Method:
-    """The method with "auto" replaced by the temperature that suits the scores, and the number of rounds settled."""
-    values: dict[str, object] = {
-        name: tau * (TAU2_PER_TAU1 if name == "tau2" else 1.0)
-        for name, value in settings(which).items()
-        if value == "auto"
-    }
-    if "iterations" in _fields(which) and getattr(which, "iterations", None) is None:
-        values["iterations"] = ITERATIONS if getattr(which, "tol", None) is None else MOST_ITERATIONS
-    return cast(Method, dataclasses.replace(cast(Any, which), **values))
 
 
 def settings(which: Method) -> dict[str, Any]:
@@ -122,26 +182,48 @@ def settings(which: Method) -> dict[str, Any]:
     return dataclasses.asdict(cast(Any, which))
 
 
+def stored_method(name: str, values: Mapping[str, Any]) -> Method:
+    """The method that a file speaks of; ValueError unless every value is of the type that the class declares.
+
+    A name that is not known is an UnknownMethodError. The file says a name and plain values, and nothing that it says
+    is imported: a method comes from unhub, from ``register_method``, or from a package that somebody installed.
+    """
+    if re.fullmatch(NAME, name) is None:
+        raise ValueError("its method has no name")
+    cls = method_class(name)
+    check_values(cls, values)
+    return cls(**values)
+
+
+def _takes(which: Method, key: str) -> bool:
+    return key in fields_of(which) or (key == "tau" and which.temperature is not None)
+
+
+def _meant(key: str, found: Iterable[Method]) -> str:
+    """A question for the hyper-parameter that a wrong name comes close to."""
+    names = [name for each in found for name in ("tau", *fields_of(each)) if _takes(each, name)]
+    close = difflib.get_close_matches(key, names, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
 def _lookup(which: str | Method) -> Method:
-    if not isinstance(which, str):
-        if isinstance(which, Method) and dataclasses.is_dataclass(which) and not isinstance(which, type):
-            return which
+    if isinstance(which, str):
+        return method_class(which)()
+    if isinstance(which, type) or not dataclasses.is_dataclass(which):
         raise InputError(f"a method is a name or an object such as unhub.methods.SN(tau=0.02); got {which!r}.")
-    if which not in REGISTRY:
-        close = difflib.get_close_matches(which.lower(), METHODS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise InputError(f"there is no method {which!r}; there are {', '.join(METHODS)}.{hint}")
-    return cast(Method, REGISTRY[which]())
+    _check(type(which))
+    return which
 
 
-def _fields(which: Method) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cast(Any, which)))
+def _check(cls: type[Any]) -> None:
+    """Refuses a class that is no method, or that has the name of another one."""
+    wrong = fault(cls)
+    if wrong is not None:
+        raise InputError(f"{getattr(cls, '__name__', short_repr(cls))} is not a method: {wrong}.")
+    there = _REGISTERED.get(cls.name, cls)
+    if there is not cls and (cls.name in METHODS or _place(there) != _place(cls)):
+        raise InputError(f"there is a method {cls.name!r} already ({_place(there)}); choose another name.")
 
 
-def _told(given: HyperParameters | None) -> HyperParameters:
-    return cast(HyperParameters, {key: value for key, value in (given or {}).items() if value is not None})
-
-
-def _replaced(which: Method, given: HyperParameters) -> Method:
-    chosen = {key: value for key, value in given.items() if key in _fields(which)}
-    return cast(Method, dataclasses.replace(cast(Any, which), **chosen))
+def _place(cls: type[Any]) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -1,10 +1,11 @@
 """What a ranking is worth: relevance, ranks, retrieval and hubness metrics, distances, significance."""
 
 from unhub.metrics.bank_precondition import BankPrecondition, bank_precondition, bank_precondition_from_scores
-from unhub.metrics.bootstrap import Interval, bootstrap_difference, bootstrap_mean, bootstrap_means
+from unhub.metrics.bootstrap import LEVEL, Interval, bootstrap_difference, bootstrap_mean, bootstrap_means
 from unhub.metrics.definition import Metric
 from unhub.metrics.emd import EMD, emd, emd_from_scores
-from unhub.metrics.hubness import antihub_share, gini, k_occurrence, largest_count, robin_hood, skewness
+from unhub.metrics.hubness import antihub_share, gini, k_occurrence, largest_count, robin_hood, skewness, sparsity
+from unhub.metrics.rank_counts import TIES
 from unhub.metrics.ranker import Ranker, rank
 from unhub.metrics.ranking import Ranking
 from unhub.metrics.registry import (
@@ -12,8 +13,14 @@ from unhub.metrics.registry import (
     FAMILIES,
     HUBNESS_METRICS,
     METRICS,
+    Measurement,
     depth_needed,
+    measure,
     metric,
+    metric_names,
+    per_query,
+    register_metric,
+    summarise,
 )
 from unhub.metrics.relevance import Relevance
 from unhub.metrics.retrieval import (
@@ -27,20 +34,19 @@ from unhub.metrics.retrieval import (
     reciprocal_rank,
 )
 from unhub.metrics.significance import McNemar, holm, mcnemar
-from unhub.metrics.sparsity import sparsity
-from unhub.metrics.summary import per_query, summarise
-from unhub.metrics.ties import TIES
 
 __all__ = [
     "DEFAULT_METRICS",
     "EMD",
     "FAMILIES",
     "HUBNESS_METRICS",
+    "LEVEL",
     "METRICS",
     "TIES",
     "BankPrecondition",
     "Interval",
     "McNemar",
+    "Measurement",
     "Metric",
     "Ranker",
     "Ranking",
@@ -64,12 +70,15 @@ __all__ = [
     "k_occurrence",
     "largest_count",
     "mcnemar",
+    "measure",
     "metric",
+    "metric_names",
     "ndcg",
     "per_query",
     "rank",
     "recall",
     "reciprocal_rank",
+    "register_metric",
     "robin_hood",
     "skewness",
     "sparsity",

@@ -14,6 +14,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
+from unhub.foundation.wording import argument
 from unhub.metrics.emd import EMD, emd, emd_from_scores
 
 
@@ -44,8 +45,9 @@ def bank_precondition(
     """EMD(B_q, B_t), EMD(B_q, T) and EMD(B_q, [T; B_t]) and whether the first is less than the second."""
     if target_bank.ndim != 2 or targets.ndim != 2 or target_bank.shape[1] != targets.shape[1]:
         raise InputError(
-            f"target_bank has shape {target_bank.shape} and targets {targets.shape}; "
-            f"expected rows of one dimension, embedded with the same model"
+            "target_bank",
+            f"has shape {target_bank.shape} and {argument('targets')} {targets.shape}",
+            "give rows of one dimension, embedded with the same model",
         )
     return _verdict(
         emd(query_bank, target_bank, sample=sample, rounds=rounds, seed=seed),
@@ -65,8 +67,9 @@ def bank_precondition_from_scores(
     """The same from scores: (bank, target bank) and (bank, gallery), one row for each banked query."""
     if len(target_bank_scores) != len(target_scores):
         raise InputError(
-            f"target_bank_scores has {len(target_bank_scores)} rows and target_scores {len(target_scores)}; "
-            f"both need one row for each query of the query bank"
+            "target_bank_scores",
+            f"has {len(target_bank_scores)} rows and {argument('target_scores')} {len(target_scores)}",
+            "both need one row for each query of the query bank",
         )
     both = np.concatenate((target_scores, target_bank_scores), axis=1)
     return _verdict(

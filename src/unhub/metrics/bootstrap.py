@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.metrics.paired_values import judged_values, paired_values
-from unhub.metrics.resampling import resampled_means
+from unhub.foundation.types import AnyArray, FloatArray
+
+CHUNK = 1 << 22
+"""cluster weights held at once"""
+
+LEVEL = 0.95
+"""of every interval"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ def bootstrap_mean(
     *,
     clusters: ArrayLike | None = None,
     rounds: int = 2000,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Interval:
     """The mean of per-query values and its interval; NaN values (queries not judged) are left out.
@@ -44,11 +50,13 @@ def bootstrap_mean(
     array, judged = judged_values(values)
     ids = np.arange(array.size) if clusters is None else np.asarray(clusters)
     if ids.shape != array.shape:
-        raise InputError(f"clusters has shape {ids.shape} but there are {array.size} queries; give one id for each")
+        raise InputError(
+            "clusters", f"has shape {ids.shape} but there are {array.size} queries", "give one id for each"
+        )
     if not 0 < level < 1:
-        raise InputError(f"level is {level}; an interval's level lies between 0 and 1, such as 0.95")
+        raise InputError("level", f"is {level}", "an interval's level lies between 0 and 1, such as 0.95")
     if rounds < 1:
-        raise InputError(f"rounds is {rounds}; resample at least once")
+        raise InputError("rounds", f"is {rounds}", "resample at least once")
     array, ids = array[judged], ids[judged]
     means = resampled_means(array[:, None], ids, rounds=rounds, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
@@ -61,7 +69,7 @@ def bootstrap_difference(
     *,
     clusters: ArrayLike | None = None,
     rounds: int = 2000,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Interval:
     """The mean of first - second over the same queries, and its interval: each query is its own control."""
@@ -71,7 +79,7 @@ def bootstrap_difference(
 
 
 def bootstrap_means(
-    columns: ArrayLike, *, clusters: ArrayLike, rounds: int = 1000, level: float = 0.95, seed: int = 0
+    columns: ArrayLike, *, clusters: ArrayLike, rounds: int = 1000, level: float = LEVEL, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both ends of the interval of each column's mean, all from the same draws: (series,) twice.
 
@@ -82,3 +90,54 @@ def bootstrap_means(
     means = resampled_means(values[judged], np.asarray(clusters)[judged], rounds=rounds, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return low, high
+
+
+def resampled_means(columns: FloatArray, clusters: AnyArray, *, rounds: int, seed: int) -> NDArray[np.float64]:
+    """The mean of each column over the queries drawn in each round: (rounds, series).
+
+    columns: (query, series); clusters: (query,). A round draws as many clusters as there are, with replacement, and
+    all queries of a cluster with it. How often each is drawn makes a matrix, so that the means are one product.
+    """
+    cluster = np.unique(clusters, return_inverse=True)[1]
+    sizes = np.bincount(cluster).astype(np.float64)
+    sums = np.stack([np.bincount(cluster, weights=column) for column in columns.T], axis=1)
+    if rounds * sizes.size <= CHUNK:
+        drawn = _draws(sizes.size, rounds, seed)
+        return (drawn @ sums) / (drawn @ sizes)[:, None]
+    rng = np.random.default_rng(seed)
+    share = np.full(sizes.size, 1 / sizes.size)
+    means = np.empty((rounds, columns.shape[1]))
+    step = max(1, CHUNK // sizes.size)
+    for start in range(0, rounds, step):
+        drawn = rng.multinomial(sizes.size, share, size=min(step, rounds - start)).astype(np.float64)
+        means[start : start + step] = (drawn @ sums) / (drawn @ sizes)[:, None]
+    return means
+
+
+@lru_cache(maxsize=2)
+def _draws(size: int, rounds: int, seed: int) -> NDArray[np.float64]:
+    """How often each of so many clusters is drawn in each round; kept for who asks again, as a live page does."""
+    drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=rounds).astype(np.float64)
+    drawn.flags.writeable = False
+    return drawn
+
+
+def judged_values(values: ArrayLike, name: str = "values") -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The values (query,) and which of them are judged; NaN marks a query without a relevant target."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise InputError(name, f"must be flat, one value for each query, but has shape {array.shape}")
+    judged = ~np.isnan(array)
+    if not judged.any():
+        raise InputError(name, "has no query with a relevant target", "there is nothing to compare")
+    return array, judged
+
+
+def paired_values(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both methods' values on the judged queries, which must be the same for both."""
+    (a, judged), (b, judged_too) = judged_values(first, "first"), judged_values(second, "second")
+    if a.size != b.size:
+        raise InputError("first", f"has {a.size} queries and second {b.size}", "compare methods on the same queries")
+    if (judged != judged_too).any():
+        raise InputError(f"query {np.argmax(judged != judged_too)} has a value in one method and NaN in the other.")
+    return a[judged], b[judged]

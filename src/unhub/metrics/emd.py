@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
+from unhub.metrics.bootstrap import LEVEL
 from unhub.metrics.row_numbers import name_rows
 
-LEVEL = 0.95  # of the interval around a sampled distance
 PIVOTS = 100_000_000  # the solver ends by itself long before; POT's own limit is too low for 2,000 points
 
 Costs = Callable[[IntArray, IntArray], FloatArray]
@@ -52,7 +52,7 @@ def emd(x: FloatArray, y: FloatArray, *, sample: int = 1000, rounds: int = 5, se
     x, y = np.asarray(x), np.asarray(y)
     lengths_x, lengths_y = _lengths(x, "x"), _lengths(y, "y")
     if x.shape[1] != y.shape[1]:
-        raise InputError(f"x has dimension {x.shape[1]} but y has {y.shape[1]}; embed both with the same model")
+        raise InputError("x", f"has dimension {x.shape[1]} but y has {y.shape[1]}", "embed both with the same model")
 
     def costs(i: IntArray, j: IntArray) -> FloatArray:
         cosines = (x[i] / lengths_x[i, None]) @ (y[j] / lengths_y[j, None]).T
@@ -64,14 +64,14 @@ def emd(x: FloatArray, y: FloatArray, *, sample: int = 1000, rounds: int = 5, se
 def emd_from_scores(scores: FloatArray, *, sample: int = 1000, rounds: int = 5, seed: int = 0) -> EMD:
     """The same distance between the rows and the columns of a score matrix, with cost 1 - score: (n, m)."""
     if scores.ndim != 2 or not scores.size:
-        raise InputError(f"scores has shape {scores.shape}; expected a matrix with rows and columns")
+        raise InputError("scores", f"has shape {scores.shape}", "expected a matrix with rows and columns")
 
     def costs(i: IntArray, j: IntArray) -> FloatArray:
         part = scores[np.ix_(i, j)].astype(np.float64)
         if not np.isfinite(part).all():
             wrong = np.zeros(len(scores), dtype=bool)
             wrong[i] = ~np.isfinite(part).all(axis=1)
-            raise InputError(f"scores must be finite to measure a distance, but are not in {name_rows(wrong, 'row')}")
+            raise InputError("scores", f"must be finite for a distance, but are not in {name_rows(wrong, 'row')}")
         cost: FloatArray = 1.0 - part
         return cost
 
@@ -80,12 +80,12 @@ def emd_from_scores(scores: FloatArray, *, sample: int = 1000, rounds: int = 5, 
 
 def _distance(costs: Costs, n: int, m: int, sample: int, rounds: int, seed: int) -> EMD:
     if sample < 1:
-        raise InputError(f"sample is {sample}; draw at least 1 point from each set")
+        raise InputError("sample", f"is {sample}", "draw at least 1 point from each set")
     if max(n, m) <= sample:
         value = _least_cost(costs(np.arange(n), np.arange(m)))
         return EMD(value, value, value, exact=True, sample=max(n, m), rounds=1, seed=seed)
     if rounds < 2:
-        raise InputError(f"rounds is {rounds}; an interval needs at least 2 rounds of sampling")
+        raise InputError("rounds", f"is {rounds}", "an interval needs at least 2 rounds of sampling")
     rng = np.random.default_rng(seed)
     values = np.array([_least_cost(costs(_draw(rng, n, sample), _draw(rng, m, sample))) for _ in range(rounds)])
     mean, half = float(values.mean()), _half_width(values)
@@ -114,9 +114,9 @@ def _least_cost(cost: FloatArray) -> float:
 
 def _lengths(array: FloatArray, name: str) -> NDArray[np.float64]:
     if array.ndim != 2 or not array.size:
-        raise InputError(f"{name} has shape {array.shape}; expected (points, dim) with at least one of each")
+        raise InputError(name, f"has shape {array.shape}", "expected (points, dim) with at least one of each")
     lengths: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", array, array, dtype=np.float64))
     wrong = ~(np.isfinite(lengths) & (lengths > 0))
     if wrong.any():
-        raise InputError(f"{name} has rows that are zero or not finite ({name_rows(wrong, 'row')}): no direction")
+        raise InputError(name, f"has rows that are zero or not finite ({name_rows(wrong, 'row')}): no direction")
     return lengths

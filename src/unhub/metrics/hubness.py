@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import FloatArray, IntArray
 
 
 def k_occurrence(top: IntArray, gallery: int, k: int | None = None) -> NDArray[np.int64]:
@@ -26,12 +26,13 @@ def k_occurrence(top: IntArray, gallery: int, k: int | None = None) -> NDArray[n
     k = depth if k is None else min(k, gallery)
     if k > depth:
         raise InputError(
-            f"counting the top {k} needs the best {k} targets of each query, but {depth} were kept; rank with depth={k}"
+            f"counting the top {k} needs the best {k} targets of each query, but {depth} were kept; "
+            f"rank with depth={k}."
         )
     ids = top[:, :k].ravel()
     if ids.size and (ids.min() < 0 or ids.max() >= gallery):
         wrong = ids[(ids < 0) | (ids >= gallery)][0]
-        raise InputError(f"top holds target {wrong}, but the gallery has {gallery} targets, counted from 0")
+        raise InputError("top", f"holds target {wrong}, but the gallery has {gallery} targets, counted from 0")
     return np.bincount(ids, minlength=gallery)
 
 
@@ -89,3 +90,14 @@ def gini(counts: ArrayLike) -> float:
     total = float(n.sum())
     position = 2 * np.arange(1, n.size + 1) - n.size - 1
     return float(position @ n) / (n.size * total) if total else 0.0
+
+
+def sparsity(matrix: FloatArray) -> float:
+    """The share of entries that are exactly zero, between 0 and 1.
+
+    >>> sparsity(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    0.75
+    """
+    if not matrix.size:
+        raise InputError(f"the matrix has shape {matrix.shape}; an empty matrix has no share of zeros.")
+    return 1.0 - float(np.count_nonzero(matrix)) / matrix.size

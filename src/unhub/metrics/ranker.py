@@ -8,13 +8,11 @@ from numpy.typing import ArrayLike
 from unhub.core.topk import top_k
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
+from unhub.metrics.rank_counts import equal_before, rank_counts, tie_policy
 from unhub.metrics.ranking import Ranking
 from unhub.metrics.relevance import Relevance
 from unhub.metrics.row_numbers import name_rows
-from unhub.metrics.score_rows import check_score_rows
-from unhub.metrics.standing import equal_before, standing
 from unhub.metrics.target_groups import GroupMaximum
-from unhub.metrics.ties import tie_policy
 
 BLOCK_SCORES = 1 << 19  # scores looked at together by `rank`: 4 MB in float64
 
@@ -36,15 +34,16 @@ class Ranker:
         groups: ArrayLike | None = None,
     ) -> None:
         if relevance.gallery < 1:
-            raise InputError("the gallery is empty; there is nothing to rank")
+            raise InputError("the gallery is empty; there is nothing to rank.")
         if depth < 1:
-            raise InputError(f"depth is {depth}; keep at least 1 target for each query")
+            raise InputError("depth", f"is {depth}", "keep at least 1 target for each query")
         if ignore_self and groups is not None:
-            raise InputError("ignore_self and groups exclude each other: a group is not one of the queries")
+            raise InputError("ignore_self", "cannot go with groups", "a group is not one of the queries")
         if ignore_self and relevance.queries > relevance.gallery:
             raise InputError(
-                f"ignore_self needs every query in the gallery, but there are {relevance.queries} queries "
-                f"and {relevance.gallery} targets"
+                "ignore_self",
+                f"needs every query in the gallery, but there are {relevance.queries} queries and {relevance.gallery} "
+                f"targets",
             )
         self._policy, self._ties = tie_policy(ties), ties
         self._relevance = relevance.without_self() if ignore_self else relevance
@@ -52,8 +51,9 @@ class Ranker:
         self._maximum = None if groups is None else GroupMaximum(groups)
         if self._maximum is not None and self._maximum.groups != relevance.gallery:
             raise InputError(
-                f"groups has {self._maximum.groups} groups but the relevance speaks of {relevance.gallery}; "
-                f"make it with relevance.grouped(groups)"
+                "groups",
+                f"has {self._maximum.groups} groups but the relevance speaks of {relevance.gallery}",
+                "make it with relevance.grouped(groups)",
             )
         self._columns = relevance.gallery if self._maximum is None else self._maximum.targets
         self._ranks = np.zeros(self._relevance.targets.size)
@@ -64,14 +64,14 @@ class Ranker:
 
     def add(self, start: int, scores: FloatArray) -> None:
         """Takes the score rows of the queries ``start``, ``start + 1``, ..; scores: (block, gallery)."""
-        scores = check_score_rows(scores, start, queries=self._relevance.queries, columns=self._columns)
+        scores = _checked(scores, start, queries=self._relevance.queries, columns=self._columns)
         if self._maximum is not None:
             scores = self._maximum(scores)
         stop = start + len(scores)
         indptr = self._relevance.indptr[start : stop + 1]
         entries = slice(indptr[0], indptr[-1])
         targets, rows = self._relevance.targets[entries], np.repeat(np.arange(len(scores)), np.diff(indptr))
-        greater, shared = standing(scores, indptr - indptr[0], targets)
+        greater, shared = rank_counts(scores, indptr - indptr[0], targets)
         before = equal_before(scores, rows, targets, shared) if self._ties == "index" else np.zeros_like(shared)
         if self._ignore_self:
             own, itself = scores[rows, targets], scores[rows, rows + start]
@@ -86,7 +86,7 @@ class Ranker:
         """The ranking, once every query has been added."""
         if not self._added.all():
             missing = name_rows(~self._added, "query")
-            raise InputError(f"the scores of {np.count_nonzero(~self._added)} queries were never added ({missing})")
+            raise InputError(f"the scores of {np.count_nonzero(~self._added)} queries were never added ({missing}).")
         return Ranking(
             self._relevance, self._ranks, self._shared, self._top,
             self._relevance.gallery, self._ties, self._ignore_self,
@@ -101,6 +101,25 @@ class Ranker:
         itself[~itself.any(axis=1), -1] = True
         others: IntArray = found[~itself].reshape(len(scores), width)
         return others
+
+
+def _checked(scores: FloatArray, start: int, *, queries: int, columns: int) -> FloatArray:
+    """The rows of the queries ``start``, ``start + 1``, .. in float32 or float64, or a sentence.
+
+    float16 becomes float32 and whole numbers float64; -inf is a score like any other, NaN is not.
+    """
+    scores = np.asarray(scores)
+    if scores.ndim != 2 or scores.shape[1] != columns:
+        raise InputError("scores", f"has shape {scores.shape}", f"expected (query, gallery) with {columns} columns")
+    if not 0 <= start <= start + len(scores) <= queries:
+        raise InputError("scores", f"has {len(scores)} rows from query {start} on, but there are {queries} queries")
+    if scores.dtype not in (np.float32, np.float64):
+        scores = scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
+    missing = np.isnan(scores.max(axis=1))
+    if missing.any():
+        wrong = np.concatenate((np.zeros(start, dtype=bool), missing))
+        raise InputError("scores", f"has NaN in {np.count_nonzero(missing)} rows ({name_rows(wrong, 'query')})")
+    return scores
 
 
 def rank(
@@ -121,7 +140,7 @@ def rank(
     scores = np.asarray(scores)
     ranker = Ranker(relevance, ties=ties, depth=depth, ignore_self=ignore_self, groups=groups)
     if scores.ndim != 2 or len(scores) != relevance.queries:
-        raise InputError(f"scores has shape {scores.shape} but the relevance speaks of {relevance.queries} queries")
+        raise InputError("scores", f"has shape {scores.shape} but the relevance speaks of {relevance.queries} queries")
     step = max(1, BLOCK_SCORES // max(1, scores.shape[1]))
     for start in range(0, len(scores), step):
         ranker.add(start, scores[start : start + step])

@@ -1,39 +1,80 @@
-"""The metrics by name; a name that does not exist is answered with those that do."""
+"""The metrics by name, and a ranking measured by them; a name that does not exist is answered with those that do."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.plugins import load_offered, offered
 from unhub.metrics import hubness, retrieval
 from unhub.metrics.definition import Metric, rate, unevenness
+from unhub.metrics.ranking import Ranking
+from unhub.metrics.retrieval import PerQuery
+
+GROUP = "unhub.metrics"
+"""entry points of this group offer metrics, by their names"""
 
 FAMILIES: Mapping[str, Callable[[int], Metric]] = MappingProxyType(
     {
-        "R": lambda k: rate("R", "hit_rate", retrieval.hit_rate, k),
-        "recall": lambda k: rate("recall", "recall", retrieval.recall, k),
-        "ndcg": lambda k: rate("ndcg", "ndcg", retrieval.ndcg, k),
-        "skew": lambda k: unevenness("skew", hubness.skewness, k, larger_is_better=None),
-        "antihub": lambda k: unevenness("antihub", hubness.antihub_share, k, percent=True),
-        "max_n": lambda k: unevenness("max_n", hubness.largest_count, k),
-        "robin_hood": lambda k: unevenness("robin_hood", hubness.robin_hood, k),
-        "gini": lambda k: unevenness("gini", hubness.gini, k),
+        "R": lambda k: rate(
+            "R", "hit_rate", retrieval.hit_rate, k, "hit rate", "Share of queries with a right target in the top {k}."
+        ),
+        "recall": lambda k: rate(
+            "recall", "recall", retrieval.recall, k, "recall", "Share of a query's right targets in the top {k}."
+        ),
+        "ndcg": lambda k: rate(
+            "ndcg", "ndcg", retrieval.ndcg, k, "nDCG", "Discounted gain of the top {k} over that of the best order."
+        ),
+        "skew": lambda k: unevenness(
+            "skew", hubness.skewness, k, "skewness",
+            "Skewness of how often each target is in a top {k}; hubs make it large.", larger_is_better=None,
+        ),
+        "antihub": lambda k: unevenness(
+            "antihub", hubness.antihub_share, k, "antihub share", "Share of targets that are in no top {k}.",
+            percent=True,
+        ),
+        "max_n": lambda k: unevenness(
+            "max_n", hubness.largest_count, k, "largest hub", "How often the greatest hub is in a top {k}."
+        ),
+        "robin_hood": lambda k: unevenness(
+            "robin_hood", hubness.robin_hood, k, "Robin Hood index",
+            "Share of the places in the top {k} that would have to change hands for all targets to have the same.",
+        ),
+        "gini": lambda k: unevenness(
+            "gini", hubness.gini, k, "Gini coefficient", "How unevenly the places in the top {k} are spread."
+        ),
     }
-)
+)  # fmt: skip
 """Metrics with a number: ``R@50`` is ``FAMILIES["R"](50)``."""
 
 _SINGLE = (
-    Metric("mrr", "mrr", retrieval.reciprocal_rank, percent=True, larger_is_better=True),
-    Metric("map", "map", retrieval.average_precision, percent=True, larger_is_better=True),
-    Metric("MdR", "median_rank", retrieval.best_rank, average=np.median, larger_is_better=False),
-    Metric("MnR", "mean_rank", retrieval.best_rank, larger_is_better=False),
-    Metric("gmean", "gmean", whole=retrieval.gmean, percent=True, larger_is_better=True),
-)
+    Metric(
+        "mrr", per_query=retrieval.reciprocal_rank, percent=True, larger_is_better=True, digits=1,
+        title="mean reciprocal rank", description="Mean of 1 / rank of the best right target.",
+    ),
+    Metric(
+        "map", per_query=retrieval.average_precision, percent=True, larger_is_better=True, digits=1,
+        title="mean average precision", description="Mean precision at the ranks of the right targets.",
+    ),
+    Metric(
+        "MdR", "median_rank", retrieval.best_rank, average=np.median, larger_is_better=False, digits=1,
+        title="median rank", description="Median rank of the best right target.",
+    ),
+    Metric(
+        "MnR", "mean_rank", retrieval.best_rank, larger_is_better=False, digits=1,
+        title="mean rank", description="Mean rank of the best right target.",
+    ),
+    Metric(
+        "gmean", whole=retrieval.gmean, percent=True, larger_is_better=True, digits=1,
+        title="geometric mean", description="Geometric mean of R@1, R@5 and R@10.",
+    ),
+)  # fmt: skip
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {each.name: each for each in (*(make(k) for make in FAMILIES.values() for k in (1, 5, 10)), *_SINGLE)}
@@ -45,6 +86,46 @@ HUBNESS_METRICS = tuple(
     f"{name}@{k}" for name in ("skew", "antihub", "max_n", "robin_hood", "gini") for k in (1, 5, 10)
 )
 _ALIASES = {"median_rank": "MdR", "mean_rank": "MnR", "hit_rate": "R", "max N": "max_n"}
+_REGISTERED: dict[str, Metric] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A ranking measured: each metric's number, and the values of each query where it has them.
+
+    ``per_query`` is not in percent, and NaN for a query that is not judged.
+    """
+
+    values: dict[str, float]
+    per_query: dict[str, PerQuery]
+
+
+def measure(ranking: Ranking, names: Iterable[str] = DEFAULT_METRICS) -> Measurement:
+    """Each metric asked for, under the name it was asked by; every value is computed once.
+
+    In percent (0 .. 100): R@k, recall@k, ndcg@k, mrr, map, gmean, antihub@k. As they are: MdR, MnR (ranks),
+    max_n@k (a count), skew@k, robin_hood@k and gini@k. Queries without a relevant target count for hubness
+    only.
+    """
+    measured = Measurement({}, {})
+    for name in names:
+        its = metric(name)
+        values = None if its.per_query is None else its.per_query(ranking)
+        if values is not None:
+            measured.per_query[name] = values
+        measured.values[name] = its.value_of(ranking, values)
+    return measured
+
+
+def summarise(ranking: Ranking, names: Iterable[str] = DEFAULT_METRICS) -> dict[str, float]:
+    """The numbers of ``measure`` alone."""
+    return measure(ranking, names).values
+
+
+def per_query(ranking: Ranking, name: str) -> PerQuery | None:
+    """One value per query, not in percent, NaN for a query not judged; None for whole-set metrics."""
+    function = metric(name).per_query
+    return None if function is None else function(ranking)
 
 
 def metric(name: str) -> Metric:
@@ -60,19 +141,55 @@ def metric(name: str) -> Metric:
         return METRICS[full]
     if known in FAMILIES and re.fullmatch(r"[1-9][0-9]*", k):
         return FAMILIES[known](int(k))
-    raise InputError(_unknown(name, stem, k))
+    if name not in _REGISTERED:
+        theirs = load_offered(GROUP, name)
+        if theirs is None:
+            raise InputError(_unknown(name, stem, k))
+        if getattr(theirs, "name", None) != name:
+            raise InputError(f"the entry point {name!r} of {GROUP} does not give a metric of that name.")
+        register_metric(theirs)
+    return _REGISTERED[name]
+
+
+def register_metric(new: Metric) -> Metric:
+    """Adds a metric, so that every function and command knows it by its name.
+
+    new: a ``Metric`` with a name that is free, and either ``per_query`` or ``whole``.
+
+    Returns the metric. A package offers its metrics to everyone by entry points of the group "unhub.metrics" instead.
+    """
+    if not isinstance(new, Metric):
+        raise InputError(f"a metric is an object unhub.metrics.Metric(name, ...); got {new!r}.")
+    if (new.per_query is None) == (new.whole is None):
+        raise InputError(f"the metric {new.name!r} needs either per_query or whole, and not both.")
+    stem = new.name.partition("@")[0]
+    if re.fullmatch(r"[A-Za-z][\w.-]*(@[1-9][0-9]*)?", new.name) is None:
+        raise InputError(
+            f"a metric cannot be called {new.name!r}; use letters, digits and underscores, such as hits@5."
+        )
+    taken = {*FAMILIES, *_ALIASES, *(each.name for each in _SINGLE)}
+    if stem in taken or (new.name in _REGISTERED and _REGISTERED[new.name] != new):
+        raise InputError(f"there is a metric {new.name!r} already; choose another name.")
+    _REGISTERED[new.name] = new
+    return new
+
+
+def metric_names() -> tuple[str, ...]:
+    """The names of all metrics, families as ``R@k``; registered and installed ones too."""
+    own = (*(f"{family}@k" for family in FAMILIES), *(each.name for each in _SINGLE))
+    return tuple(dict.fromkeys((*own, *_REGISTERED, *offered(GROUP))))
 
 
 def _unknown(name: str, stem: str, k: str) -> str:
     """The sentence for a name that does not exist: the closest one, and all there are."""
-    singles = [each.name for each in _SINGLE]
-    listed = "the metrics are " + ", ".join([*(f"{family}@k" for family in FAMILIES), *singles])
+    names = metric_names()
+    listed = "the metrics are " + ", ".join(names)
     if stem in FAMILIES:
-        return f"metric {name!r} needs a whole number from 1 on after the @, such as '{stem}@10'; {listed}"
-    spelled = {each.lower(): f"{each}@{k or 10}" if each in FAMILIES else each for each in (*FAMILIES, *singles)}
+        return f"metric {name!r} needs a whole number from 1 on after the @, such as '{stem}@10'; {listed}."
+    spelled = {each.removesuffix("@k").lower(): each.replace("@k", f"@{k or 10}") for each in names}
     close = difflib.get_close_matches(stem.lower(), spelled, n=1, cutoff=0.5)
     hint = f", did you mean {spelled[close[0]]!r}?" if close else ";"
-    return f"there is no metric {name!r}{hint} {listed}"
+    return f"there is no metric {name!r}{hint} {listed}."
 
 
 def depth_needed(names: Iterable[str] = DEFAULT_METRICS) -> int:

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
-from unhub.metrics.compressed_rows import compress, pairs_with_equal_labels
-from unhub.metrics.row_numbers import check_length, check_rows, check_targets, whole_numbers
+from unhub.metrics.row_numbers import (
+    check_length,
+    check_rows,
+    check_targets,
+    compress,
+    pairs_with_equal_labels,
+    whole_numbers,
+)
 from unhub.metrics.target_groups import group_targets
 
 
@@ -54,7 +60,7 @@ class Relevance:
         lists: list[list[int]] = []
         for row, items in enumerate(sets):
             if isinstance(items, str) or not isinstance(items, Iterable):
-                raise InputError(f"relevant[{row}] is {items!r}, not a set of target rows")
+                raise InputError(f"relevant[{row}] is {items!r}, not a set of target rows.")
             lists.append(list(items))
         check_length(len(lists), queries)
         rows = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
@@ -78,11 +84,11 @@ class Relevance:
         if not rows.size == targets.size == weights.size:
             raise InputError(
                 f"query_rows, target_rows and gains must be equally long, "
-                f"but have {rows.size}, {targets.size} and {weights.size} entries"
+                f"but have {rows.size}, {targets.size} and {weights.size} entries."
             )
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if wrong.size:
-            raise InputError(f"gains[{wrong[0]}] is {weights[wrong[0]]:g}; a gain is a finite number, 0 or more")
+            raise InputError(f"gains[{wrong[0]}] is {weights[wrong[0]]:g}; a gain is a finite number, 0 or more.")
         check_rows(rows, queries, "query_rows", "queries")
         kept = weights > 0
         return cls._from(rows[kept], targets[kept], weights[kept], queries, gallery, allow_empty)

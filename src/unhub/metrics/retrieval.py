@@ -1,9 +1,9 @@
 """How well each query was answered: one number per query, averaged elsewhere.
 
-Every function returns float64 (query,); a query without a relevant target has NaN. They read the places of
-the relevant targets (see `unhub.metrics.places`). With ``ties="average"`` a place can be fractional: it is
-the mean place over all orders of the tied targets, and the measure is taken at that mean. A target tied for
-places 1 and 2 stands at 1.5: it is not in the top 1, it is in the top 2, and its reciprocal rank is 1 / 1.5.
+Every function returns float64 (query,); a query without a relevant target has NaN. They read the ranks of
+the relevant targets (see `unhub.metrics.ranking`). With ``ties="average"`` a rank can be fractional: it is
+the mean rank over all orders of the tied targets, and the measure is taken at that mean. A target tied for
+ranks 1 and 2 has 1.5: it is not in the top 1, it is in the top 2, and its reciprocal rank is 1 / 1.5.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, FloatArray
-from unhub.metrics.places import places
 from unhub.metrics.ranking import Ranking
 
 PerQuery = NDArray[np.float64]
@@ -21,10 +20,10 @@ PerQuery = NDArray[np.float64]
 
 def best_rank(ranking: Ranking) -> PerQuery:
     """The place of the best relevant target, 1-based."""
-    found = places(ranking)
+    tied = ranking.tied
     best = np.full(ranking.queries, np.nan)
-    first = found.nth == 1
-    best[found.rows[first]] = found.place[first]
+    first = tied.nth == 1
+    best[tied.rows[first]] = tied.ranks[first]
     return best
 
 
@@ -36,8 +35,8 @@ def hit_rate(ranking: Ranking, k: int) -> PerQuery:
 
 def recall(ranking: Ranking, k: int) -> PerQuery:
     """The share of the relevant targets that is in the top k."""
-    found = places(ranking)
-    return _over(_sum(ranking, 1.0 * (found.place <= k)), ranking.relevance.counts)
+    tied = ranking.tied
+    return _over(_sum(ranking, 1.0 * (tied.ranks <= k)), ranking.relevance.counts)
 
 
 def reciprocal_rank(ranking: Ranking) -> PerQuery:
@@ -50,8 +49,8 @@ def average_precision(ranking: Ranking) -> PerQuery:
 
     AP = 1/m sum_n  n / place_n,  place_n the place of the n-th best of the m relevant targets
     """
-    found = places(ranking)
-    return _over(_sum(ranking, found.nth / found.place), ranking.relevance.counts)
+    tied = ranking.tied
+    return _over(_sum(ranking, tied.nth / tied.ranks), ranking.relevance.counts)
 
 
 def ndcg(ranking: Ranking, k: int) -> PerQuery:
@@ -59,8 +58,8 @@ def ndcg(ranking: Ranking, k: int) -> PerQuery:
 
     DCG = sum over relevant targets in the top k of gain / log2(1 + place)
     """
-    found = places(ranking)
-    reached = found.gains / np.log2(1 + found.place) * (found.place <= k)
+    tied = ranking.tied
+    reached = tied.gains / np.log2(1 + tied.ranks) * (tied.ranks <= k)
     rows, gains = ranking.relevance.query_rows, ranking.relevance.gains
     descending = gains[np.lexsort((-gains, rows))]
     position = np.arange(rows.size) - ranking.relevance.indptr[rows] + 1
@@ -82,7 +81,7 @@ def gmean(ranking: Ranking) -> float:
     """The geometric mean of R@1, R@5 and R@10 over the queries that have a relevant target."""
     judged = ranking.relevance.judged()
     if not judged.any():
-        raise InputError("gmean needs a query with a relevant target, but no query has one")
+        raise InputError("gmean needs a query with a relevant target, but no query has one.")
     return geometric_mean([hit_rate(ranking, k)[judged].mean() for k in (1, 5, 10)])
 
 

@@ -1,4 +1,4 @@
-"""Checks of row numbers at the door: whole, counted from 0, inside what they point into."""
+"""Row numbers, checked (whole, counted from 0, inside what they point into), and pairs of them as compressed rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import BoolArray, IntArray
+from unhub.foundation.types import AnyArray, BoolArray, FloatArray, IntArray
+from unhub.foundation.wording import setting
 
 SHOWN = 5  # how many offenders a sentence names before it only counts them
 
@@ -20,15 +21,16 @@ def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise InputError(f"{name} must be a flat list of row numbers, but its items differ in length") from error
+        raise InputError(name, "must be a flat list of row numbers, but its items differ in length") from error
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.ndim != 1:
-        raise InputError(f"{name} must be a flat list of row numbers, but has shape {array.shape}")
+        raise InputError(name, f"must be a flat list of row numbers, but has shape {array.shape}")
     if array.dtype.kind not in "iu":
         raise InputError(
-            f"{name} must hold whole numbers, rows counted from 0, but came as {array.dtype} "
-            f"(first value: {array[0]!s}); convert it with .astype(int) if they are whole"
+            name,
+            f"must hold whole numbers, rows counted from 0, but came as {array.dtype} (first value: {array[0]!s})",
+            "convert it with .astype(int) if they are whole",
         )
     return array.astype(np.int64)
 
@@ -41,7 +43,7 @@ def check_targets(targets: IntArray, queries: IntArray, gallery: int) -> None:
     query, target = int(queries[wrong[0]]), int(targets[wrong[0]])
     if target < 0:
         raise InputError(
-            f"the relevant target of query {query} is {target}, which is negative; targets are counted from 0"
+            f"the relevant target of query {query} is {target}, which is negative; targets are counted from 0."
         )
     sentence = (
         f"the relevant target of query {query} is {target}, but the gallery has {gallery} targets, "
@@ -49,20 +51,20 @@ def check_targets(targets: IntArray, queries: IntArray, gallery: int) -> None:
     )
     if targets.min() == 1 and targets.max() == gallery:
         sentence += "; this looks 1-based: subtract 1"
-    raise InputError(sentence)
+    raise InputError(f"{sentence}.")
 
 
 def check_rows(rows: IntArray, size: int, name: str, unit: str) -> None:
     """Nothing, or a sentence that names the first position whose number is outside 0 .. size-1."""
     wrong = np.flatnonzero((rows < 0) | (rows >= size))
     if wrong.size:
-        raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0")
+        raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0.")
 
 
 def check_length(length: int, queries: int | None) -> None:
     """Nothing, or a sentence that gives both lengths."""
     if queries is not None and length != queries:
-        raise InputError(f"relevant has {length} entries but there are {queries} queries; give one for each query")
+        raise InputError("relevant", f"has {length} entries but there are {queries} queries", "give one for each query")
 
 
 def name_rows(wrong: BoolArray, unit: str) -> str:
@@ -74,3 +76,61 @@ def name_rows(wrong: BoolArray, unit: str) -> str:
     rows = np.flatnonzero(wrong)
     named = ", ".join(str(row) for row in rows[:SHOWN])
     return f"{unit} {named}" + (f" and {rows.size - SHOWN} more" if rows.size > SHOWN else "")
+
+
+def compress(
+    rows: IntArray, targets: IntArray, gains: FloatArray, *, queries: int, gallery: int, allow_empty: bool
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """indptr (query + 1,), targets and gains (total,): the pairs sorted by query, then target.
+
+    A pair that comes twice counts once; with two different gains it is an error.
+    """
+    check_targets(targets, rows, gallery)
+    order = np.lexsort((targets, rows))
+    rows, targets, gains = rows[order], targets[order], gains[order]
+    repeated = np.zeros(rows.size, dtype=bool)
+    repeated[1:] = (rows[1:] == rows[:-1]) & (targets[1:] == targets[:-1])
+    clash = np.flatnonzero(repeated[1:] & (gains[1:] != gains[:-1]))
+    if clash.size:
+        at = int(clash[0])
+        raise InputError(
+            f"the pair of query {rows[at]} and target {targets[at]} comes with two gains, "
+            f"{gains[at]:g} and {gains[at + 1]:g}; keep one."
+        )
+    rows, targets, gains = rows[~repeated], targets[~repeated], gains[~repeated]
+    counts = np.bincount(rows, minlength=queries)
+    if not allow_empty:
+        check_judged(counts)
+    return np.concatenate(([0], np.cumsum(counts))), targets, gains
+
+
+def check_judged(counts: IntArray) -> None:
+    """Nothing, or a sentence that names the queries without a relevant target."""
+    empty = counts == 0
+    if empty.any():
+        raise InputError(
+            f"{np.count_nonzero(empty)} of {counts.size} queries have no relevant target "
+            f"({name_rows(empty, 'query')}); give each at least one, leave these queries out, "
+            f"or pass {setting('allow_empty', True)}."
+        )
+
+
+def pairs_with_equal_labels(query_labels: AnyArray, target_labels: AnyArray) -> tuple[IntArray, IntArray]:
+    """The query rows and target rows of every pair whose labels are equal."""
+    if query_labels.ndim != 1 or target_labels.ndim != 1:
+        raise InputError(
+            f"labels must be flat, one for each item, but have shapes {query_labels.shape} and {target_labels.shape}."
+        )
+    if (query_labels.dtype.kind in "US") != (target_labels.dtype.kind in "US"):
+        raise InputError(
+            f"query labels are {query_labels.dtype} and target labels are {target_labels.dtype}; "
+            f"give both as text or both as numbers."
+        )
+    by_label = np.argsort(target_labels, kind="stable")
+    low = np.searchsorted(target_labels, query_labels, side="left", sorter=by_label)
+    high = np.searchsorted(target_labels, query_labels, side="right", sorter=by_label)
+    counts = high - low
+    first_entry = np.cumsum(counts) - counts
+    rows = np.repeat(np.arange(query_labels.size), counts)
+    places = np.arange(rows.size) + np.repeat(low - first_entry, counts)
+    return rows, by_label[places]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.metrics.paired_values import paired_values
+from unhub.metrics.bootstrap import paired_values
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     values = np.concatenate((a, b))
     wrong = values[(values != 0) & (values != 1)]
     if wrong.size:
-        raise InputError(f"McNemar compares hits and misses, 1 and 0, but a value is {wrong[0]:g}; use R@k per query")
+        raise InputError(f"McNemar compares hits and misses, 1 and 0, but a value is {wrong[0]:g}; use R@k per query.")
     only_first, only_second = int(np.sum(a > b)), int(np.sum(b > a))
     fewer, total = min(only_first, only_second), only_first + only_second
     p_value = min(1.0, 2.0 * float(bdtr(fewer, total, 0.5))) if total else 1.0
@@ -54,7 +54,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"p_values must be a flat list of numbers between 0 and 1, but came as {p.tolist()}")
+        raise InputError("p_values", f"must be a flat list of numbers between 0 and 1, but came as {p.tolist()}")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(p.size)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.arange(p.size, 0, -1) * p[order]))

@@ -29,7 +29,7 @@ def group_targets(rows: IntArray, targets: IntArray, queries: int, gallery: int)
         shared = int(targets[(rows == query) & (owner[targets] == other)][0])
         raise InputError(
             f"target {shared} is relevant to query {other} and query {query}, whose other targets differ, "
-            f"so the targets do not form groups; rank them one by one"
+            f"so the targets do not form groups; rank them one by one."
         )
     alone = owner == queries
     owner[alone] += np.arange(np.count_nonzero(alone))
@@ -48,7 +48,7 @@ class GroupMaximum:
         ids = whole_numbers(groups, "groups")
         counts = np.bincount(ids) if ids.size and ids.min() >= 0 else np.zeros(1, dtype=np.int64)
         if not counts.all():
-            raise InputError("groups must number the groups 0, 1, 2, .. without a gap, one number for each target")
+            raise InputError("groups must number the groups 0, 1, 2, .. without a gap, one number for each target.")
         self.targets = ids.size
         self.groups = counts.size
         self._starts = np.cumsum(counts) - counts

@@ -1,1 +1,1 @@
-"""What was found, on paper: figures from plain data."""
+"""Tables, figures and the one-file HTML report: draws values, runs nothing."""

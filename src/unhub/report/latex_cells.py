@@ -1,21 +1,137 @@
-"""Names and values of a ResultTable as LaTeX prints them."""
+"""The parts of a LaTeX table: names and values as cells, and the grid that holds them with its width."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from unhub.api.latex_text import escape
-from unhub.experiments.result import SPARSITY, ResultTable, Row, better
-from unhub.report.latex_grid import Cell
-from unhub.report.result_tables import NAMES, number, shown
+from unhub.experiments.result import ROW_NAMES, SPARSITY, ResultTable, Row, better, metric_title
+from unhub.foundation.tables import escape, tabular
+from unhub.report.result_tables import number
+
+COLUMN, PAGE = 221.0, 453.0
+"""points that a column and the text of a two-column A4 article are wide; those of most conferences are wider"""
+LONGEST = 40
+"""lines that a page holds, with a caption and notes"""
+SQUEEZED = 1.35
+"""how many times too wide a table may be to be scaled down rather than split"""
+SIZES = {r"\small": 9.2, r"\footnotesize": 8.5, r"\scriptsize": 7.9}
+"""heights of letters by which widths grow, in points: small letters of Computer Modern are wide for their size"""
+
+
+class Fit(NamedTuple):
+    """An environment, how wide it is, the size of letters, and the space to each side of a column."""
+
+    environment: str
+    room: float
+    size: str
+    space: int
+
+
+FITS = (
+    Fit("table", COLUMN, r"\small", 5), Fit("table", COLUMN, r"\small", 3), Fit("table", COLUMN, r"\footnotesize", 3),
+    Fit("table*", PAGE, r"\small", 5), Fit("table*", PAGE, r"\small", 3), Fit("table*", PAGE, r"\footnotesize", 3),
+    Fit("table*", PAGE, r"\footnotesize", 2), Fit("table*", PAGE, r"\scriptsize", 2),
+)  # fmt: skip
+"""from roomy to tight"""
+_NARROW, _USUAL, _WIDE, _ABOVE, _BOLD = 0.31, 0.52, 0.78, 0.45, 1.12
+"""of the height of a letter: a dot, a digit, a capital, a superscript; and how much wider bold letters are
+
+Computer Modern is among the wider fonts.
+"""
 
 SIDES = {"t": "Text", "v": "Video", "i": "Image", "a": "Audio"}
 ARROWS = {1: r"$\uparrow$", -1: r"$\downarrow$", 0: ""}
 DAGGER = r"$^\dagger$"
 MISSING = "-"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The content of one column, or of several."""
+
+    text: str = ""
+    span: int = 1
+    place: str = "c"
+
+    def __str__(self) -> str:
+        spread = self.span > 1 or self.place != "c"
+        return rf"\multicolumn{{{self.span}}}{{{self.place}}}{{{self.text}}}" if spread else self.text
+
+
+Line = Sequence[Cell] | str
+"""cells, or a rule between lines"""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The letters of the columns, such as ``llccc``, and the lines."""
+
+    columns: str
+    lines: Sequence[Line]
+
+    def __str__(self) -> str:
+        # many classes leave no space below a caption
+        return tabular(self.columns, self.lines, top=(r"\addlinespace", r"\toprule"))
+
+    def fit(self) -> Fit:
+        """The roomiest fit in which the grid is not too wide, or the tightest."""
+        return next((fit for fit in FITS if self.width(fit) <= fit.room), FITS[-1])
+
+    def width(self, fit: Fit) -> float:
+        """About how many points wide the grid comes out."""
+        return self._letters() * SIZES[fit.size] + 2 * fit.space * len(self.columns)
+
+    @property
+    def too_large(self) -> bool:
+        """Whether no page holds it, even scaled down a little."""
+        count = sum(not isinstance(line, str) for line in self.lines)
+        return count > LONGEST or self.width(FITS[-1]) > SQUEEZED * PAGE
+
+    def _letters(self) -> float:
+        """The columns together, by the widest cell of each, in heights of a letter."""
+        widths = [0.0] * len(self.columns)
+        wide = []
+        for line in (line for line in self.lines if not isinstance(line, str)):
+            for at, cell in _places(line):
+                if cell.span == 1:
+                    widths[at] = max(widths[at], _width(cell.text))
+                else:
+                    wide.append((at, cell))
+        for at, cell in wide:
+            lacking = _width(cell.text) - sum(widths[at : at + cell.span])
+            widths[at + cell.span - 1] += max(0.0, lacking)
+        return sum(widths)
+
+
+def rules(cells: Iterable[Cell], first: int) -> str:
+    """A thin rule under each cell that says something; ``first`` is the column of the first, from 1 on."""
+    under = ((first + at, first + at + cell.span - 1) for at, cell in _places(cells) if cell.text)
+    return " ".join(rf"\cmidrule(lr){{{start}-{end}}}" for start, end in under)
+
+
+def _places(cells: Iterable[Cell]) -> Iterator[tuple[int, Cell]]:
+    """Each cell with the column that it begins in, from 0 on."""
+    at = 0
+    for cell in cells:
+        yield at, cell
+        at += cell.span
+
+
+def _width(text: str) -> float:
+    """About how wide a text comes out, in heights of a letter."""
+    bold, above = r"\textbf" in text, "".join(re.findall(r"\\textsuperscript\{([a-z]*)\}", text))
+    text = re.sub(r"\\textsuperscript\{[a-z]*\}|\\textbf|\\multirow\{\d+\}\{\*\}|\^\\dagger", "", text)
+    text = re.sub(r"\\[A-Za-z]+", "M", re.sub(r"\\(?:up|down)arrow", "x", text))
+    letters = re.sub(r"[\\${}]", "", text)
+    across = sum(
+        _WIDE if each.isupper() or each in "@+&%" else _USUAL if each.isalnum() else _NARROW for each in letters
+    )
+    return across * (_BOLD if bold else 1.0) + _ABOVE * len(above)
+
 
 Mark = Callable[[Row | None, str, str], Cell]
 """from a row, a direction and a metric to the cell"""
@@ -35,13 +151,13 @@ def heading(table: str, name: str, *, up: bool = False) -> str:
     """A metric over its column, with an arrow down where less is better, and with ``up`` one where more is."""
     if name.startswith("skew@"):
         return rf"Skewness, $k={name.partition('@')[2]}$"
-    sign, share = better(name), r"(\%)" if shown(table, name) != name else ""
-    return escape(shown(table, name)) + share + (ARROWS[sign] if up or sign < 0 else "")
+    sign, share = better(name), r"(\%)" if metric_title(table, name) != name else ""
+    return escape(metric_title(table, name)) + share + (ARROWS[sign] if up or sign < 0 else "")
 
 
 def plain_name(row: Row) -> str:
     """What the paper calls a row."""
-    return escape(NAMES.get(row.label, row.label).removeprefix("+"))
+    return escape(ROW_NAMES.get(row.label, row.label).removeprefix("+"))
 
 
 def method(row: Row, before: str = "+ ") -> str:
@@ -61,7 +177,7 @@ def marked(tables: Sequence[ResultTable]) -> Mark:
         best = joined.best(way, name)
         if 0 < len(best) < len(joined.rows) and round(value, 6) == round(joined.rows[min(best)].values[way][name], 6):
             text = rf"\textbf{{{text}}}"
-        beats = row.standing[way].beats if name == "R@1" else ""
+        beats = row.tests[way].beats if name == "R@1" else ""
         return Cell(text + (rf"\textsuperscript{{{beats}}}" if beats else ""))
 
     return cell

@@ -1,17 +1,180 @@
-"""ResultTables of one kind as one LaTeX table in the layout that the paper has for it."""
+"""ResultTables of one kind as one LaTeX table in the layout that the paper has for it.
+
+The paper has three layouts: datasets side by side, sections one below the other, methods side by side.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from unhub.api.latex_text import escape
-from unhub.experiments.result import ResultTable
+from unhub.experiments.result import SPARSITY, ResultTable, Row, metric_title
 from unhub.foundation.errors import InputError
-from unhub.report.latex_cells import DAGGER, plain_name
-from unhub.report.latex_grid import Grid
-from unhub.report.latex_layouts import by_dataset, methods_across, one_way, sections, side_by_side, ways
-from unhub.report.result_tables import shared, shown, title
+from unhub.foundation.tables import escape
+from unhub.report.latex_cells import (
+    DAGGER,
+    MISSING,
+    Cell,
+    Grid,
+    Line,
+    Mark,
+    direction,
+    heading,
+    marked,
+    method,
+    plain_name,
+    rules,
+)
+from unhub.report.result_tables import shared, title
+
+RULE = r"\midrule"
+
+
+def side_by_side(tables: Sequence[ResultTable]) -> Grid:
+    """Datasets, their directions and their metrics from left to right, models with their methods below each other."""
+    kind = tables[0].name
+    same = by_dataset(tables)
+    columns = [(data, way, name) for data, those in same.items() for way in ways(those) for name in metrics(those)]
+    levels = [[Cell(heading(kind, name)) for *_, name in columns]]
+    if kind == "query-aware":
+        levels.insert(0, _spans((direction(way), (data, way)) for data, way, _ in columns))
+    if kind != "classification" or len(same) > 1:
+        levels.insert(0, _spans((escape(data), data) for data, *_ in columns))
+    lines = list(_header(("Method", "Normalization" if kind == "classification" else "Norm"), levels))
+    marks = {data: marked(those) for data, those in same.items()}
+    for group in _groups(tables):
+        lines.append(RULE)
+        lines += _model(group, columns, marks)
+    return Grid("ll" + "c" * len(columns), lines)
+
+
+def sections(tables: Sequence[ResultTable]) -> Grid:
+    """A part for each table and direction under a line with its name, banks in the first column if there are any."""
+    kind, names = tables[0].name, metrics(tables)
+    first = [r"$B_q$ \& $B_t$"] if kind == "banks" else []
+    titles = [*first, "Normalization", *(heading(kind, name, up=True) for name in names)]
+    lines: list[Line] = [[Cell(title) for title in titles]]
+    for table in tables:
+        mark = marked([table])
+        for way in ways([table]):
+            title = rf"\textbf{{{escape(table.model)} on {escape(table.dataset)}, {direction(way)}}}"
+            lines += [RULE, [Cell(title, len(titles))]]
+            made = _banks(table, way) if kind == "banks" else [("", table.rows)]
+            for bank, rows in made:
+                lines.append(RULE)
+                lines += _section(rows, [bank] if first else [], way, names, mark)
+    return Grid("l" * (len(first) + 1) + "c" * len(names), lines)
+
+
+def methods_across(tables: Sequence[ResultTable]) -> Grid:
+    """Datasets and the methods on them from left to right; a row for each metric, in a part for each direction."""
+    same = by_dataset(tables)
+    columns = [(table, row) for those in same.values() for table in those for row in table.rows]
+    marks = {data: marked(those) for data, those in same.items()}
+    over = _spans((escape(table.dataset), table.dataset) for table, _ in columns)
+    titles = [escape(table.model) if row.method == "none" else method(row) for table, row in columns]
+    lines: list[Line] = [[Cell(), *over], rules(over, 2), [Cell(), *map(Cell, titles)]]
+    for at in range(max(len(ways([table])) for table in tables)):
+        found = [(table, row, "".join(ways([table])[at : at + 1])) for table, row in columns]
+        lines += [RULE, [Cell(), *_spans((direction(way), (table.dataset, way)) for table, _, way in found)]]
+        for name in metrics(tables):
+            values = (marks[table.dataset](row, way, name) for table, row, way in found)
+            lines.append([Cell(heading(tables[0].name, name)), *values])
+    return Grid("l" + "c" * len(columns), lines)
+
+
+def one_way(table: ResultTable, way: str) -> ResultTable:
+    """A table as if it had been run in one direction only."""
+    blocks = []
+    for block in table.blocks:
+        if way in block.evaluations:
+            rows = (replace(row, values={way: row.values[way]}, tests={way: row.tests[way]}) for row in block.rows)
+            blocks.append(replace(block, rows=tuple(rows), evaluations={way: block.evaluations[way]}))
+    return replace(table, blocks=tuple(blocks))
+
+
+def ways(tables: Iterable[ResultTable]) -> list[str]:
+    """The directions of any row."""
+    return list(dict.fromkeys(way for table in tables for row in table.rows for way in row.values))
+
+
+def metrics(tables: Iterable[ResultTable]) -> list[str]:
+    """The metrics of any table, the share of zeros last."""
+    return sorted(dict.fromkeys(name for table in tables for name in table.metrics), key=lambda name: name == SPARSITY)
+
+
+def by_dataset(tables: Iterable[ResultTable]) -> dict[str, list[ResultTable]]:
+    """The tables of each dataset."""
+    found: dict[str, list[ResultTable]] = {}
+    for table in tables:
+        found.setdefault(table.dataset, []).append(table)
+    return found
+
+
+def _groups(tables: Iterable[ResultTable]) -> list[dict[str, ResultTable]]:
+    """The tables of each model by dataset; one that was run twice on a dataset comes twice."""
+    found: list[dict[str, ResultTable]] = []
+    for table in tables:
+        mine = (group for group in found if next(iter(group.values())).model == table.model)
+        free = next((group for group in mine if table.dataset not in group), None)
+        if free is None:
+            found.append({table.dataset: table})
+        else:
+            free[table.dataset] = table
+    return found
+
+
+def _model(
+    group: dict[str, ResultTable], columns: Sequence[tuple[str, str, str]], marks: dict[str, Mark]
+) -> Iterator[Line]:
+    """The lines of a model: its name and what it gives alone, then its methods."""
+    rows = {data: {row.label: row for row in table.rows} for data, table in group.items()}
+    every = {label: row for each in rows.values() for label, row in each.items()}
+    for label, row in sorted(every.items(), key=lambda each: each[1].method != "none"):
+        model = escape(next(iter(group.values())).model)
+        first = [Cell(model, 2, "l")] if row.method == "none" else [Cell(), Cell(method(row))]
+        yield [*first, *(marks[data](rows.get(data, {}).get(label), way, name) for data, way, name in columns)]
+
+
+def _header(titles: Sequence[str], levels: Sequence[Sequence[Cell]]) -> Iterator[Line]:
+    """Lines of titles with thin rules between; the first columns' titles reach over all of them."""
+    first = titles if len(levels) == 1 else [rf"\multirow{{{len(levels)}}}{{*}}{{{title}}}" for title in titles]
+    for at, level in enumerate(levels):
+        yield [*(Cell("" if at else title) for title in first), *level]
+        if at < len(levels) - 1:
+            yield rules(level, len(titles) + 1)
+
+
+def _spans(titles: Iterable[tuple[str, object]]) -> list[Cell]:
+    """One cell over all neighbours that mean the same, from their titles and what they mean."""
+    made: list[tuple[Cell, object]] = []
+    for heading_, meaning in titles:
+        if made and made[-1][1] == meaning:
+            made[-1] = replace(made[-1][0], span=made[-1][0].span + 1), meaning
+        else:
+            made.append((Cell(heading_), meaning))
+    return [cell for cell, _ in made]
+
+
+def _banks(table: ResultTable, way: str) -> Iterator[tuple[str, Sequence[Row]]]:
+    """What no correction gives, once, then the rows of each bank that serves the direction."""
+    blocks = [block for block in table.blocks if way in block.evaluations]
+    alone = [row for block in blocks for row in block.rows if row.method == "none"]
+    beats = set.intersection(*(set(row.tests[way].beats) for row in alone))
+    tests = replace(alone[0].tests[way], beats="".join(sorted(beats)))
+    yield MISSING, [replace(alone[0], tests={way: tests})]
+    for block in blocks:
+        yield escape(block.bank), [row for row in block.rows if row.method != "none"]
+
+
+def _section(rows: Sequence[Row], bank: Sequence[str], way: str, names: Sequence[str], mark: Mark) -> Iterator[Line]:
+    """The lines of a bank, its name beside them, or those of a table without banks."""
+    beside = [rf"\multirow{{{len(rows)}}}{{*}}{{{each}}}" if len(rows) > 1 else each for each in bank]
+    for at, row in enumerate(rows):
+        first = [Cell("" if at else each) for each in beside]
+        yield [*first, Cell(method(row, "+ " if bank else "")), *(mark(row, way, name) for name in names)]
+
 
 Layout = Callable[[Sequence[ResultTable]], Grid]
 LAYOUTS: Mapping[str, Layout] = {
@@ -102,15 +265,13 @@ def _label(tables: Sequence[ResultTable]) -> str:
 def _notes(tables: Sequence[ResultTable]) -> Iterator[str]:
     """What a reader must know beside the numbers, in short sentences."""
     kind, rows = tables[0].name, [row for table in tables for row in table.rows]
-    test, among = rf"{shown(kind, 'R@1')} (exact McNemar, Holm, 5\,\%)", SAME.get(kind, "model and dataset")
-    beaten = {letter for row in rows for each in row.standing.values() for letter in each.beats}
+    test, among = rf"{metric_title(kind, 'R@1')} (exact McNemar, Holm, 5\,\%)", SAME.get(kind, "model and dataset")
+    beaten = {letter for row in rows for each in row.tests.values() for letter in each.beats}
     if beaten:
-        letters = {each.letter: plain_name(row) for row in rows for each in row.standing.values()}
+        letters = {each.letter: plain_name(row) for row in rows for each in row.tests.values()}
         names = ", ".join(f"{letter}~{name}" for letter, name in sorted(letters.items()) if letter in beaten)
         yield f"Superscripts: rows of the same {among} that a row beats at {test}; {names}."
-        if kind == "banks" and any(
-            each.beats for row in rows if row.method == "none" for each in row.standing.values()
-        ):
+        if kind == "banks" and any(each.beats for row in rows if row.method == "none" for each in row.tests.values()):
             yield "Those of no correction hold for every bank."
     elif any("R@1" in table.metrics for table in tables):
         yield f"No row beats another of the same {among} at {test}."

@@ -1,52 +1,143 @@
-"""A ResultTable on disk: text, Markdown, LaTeX, CSV, JSON, TREC runs and qrels, and every query's values in parquet."""
+"""Results of experiments on disk: tables in every format, TREC runs and qrels, values per query, figures."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
+from unhub.analysis.opening import RUN
 from unhub.api.evaluation import MethodResult
 from unhub.experiments.experiment import Experiment
+from unhub.experiments.figure_data import FigureData, SweepData
+from unhub.experiments.pairwise_tests import RANKS
+from unhub.experiments.reproduction import FIGURE_FOLDER, Plan, Reproduction
 from unhub.experiments.result import ResultTable, Row
 from unhub.experiments.run import RANK
 from unhub.experiments.sources import ids_of, relevance_of
-from unhub.experiments.standing import RANKS
+from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file
-from unhub.foundation.file_names import slug
 from unhub.foundation.optional import installed, require
+from unhub.foundation.safe_text import slug
 from unhub.metrics import Interval, Relevance
-from unhub.report import result_tables as text
+from unhub.report.drawing import draw
+from unhub.report.figures import save
+from unhub.report.figures.style import missing_letters, missing_note
 from unhub.report.latex_tables import latex
+from unhub.report.result_tables import result_csv, result_table, sweep_csv, title
 
 SCHEMA_VERSION = 1
-FORMS: dict[str, Callable[[ResultTable], str]] = {
-    "txt": text.plain,
-    "md": text.markdown,
+FORMATS: dict[str, Callable[[ResultTable], str]] = {
+    "txt": lambda table: tables.text(result_table(table)),
+    "md": lambda table: tables.markdown(replace(result_table(table), title=f"**{title(table)}**")),
     "tex": lambda table: latex([table]),
-    "csv": text.csv_lines,
+    "csv": result_csv,
 }
+
+
+class FolderWriter:
+    """Writes results into a folder as they come: an observer of ``reproduce``; ``notes`` are about the figures."""
+
+    def __init__(self, folder: str | os.PathLike[str], command: str = "") -> None:
+        self.folder = Path(folder)
+        self.command = command
+        self.paths: dict[str, list[Path]] = {}
+        """of figures, by the folder of their experiment"""
+        self.notes: list[str] = []
+
+    def table(self, plan: Plan, table: ResultTable) -> None:
+        """Writes everything of a table."""
+        folder = self.folder / plan.folder
+        (folder / RUN).unlink(missing_ok=True)  # until all tables are of this run
+        write(table, plan.run.experiment, folder)
+
+    def tables_finished(self, plan: Plan) -> None:
+        """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
+        facts = {
+            "experiment": str(plan.run.experiment.path),
+            "protocol": plan.run.preset.name,
+            "bank": plan.bank,
+            "command": self.command,
+            "unhub": VERSION,
+        }
+        folder = self.folder / plan.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / RUN, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+
+    def figure(self, plan: Plan, figure: FigureData) -> None:
+        """Draws a figure as PDF and PNG; a sweep has its points beside it."""
+        folder = self.folder / plan.folder / FIGURE_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        self.paths.setdefault(plan.folder, []).extend(self._drawn(figure, folder))
+
+    def finish(self, reproduction: Reproduction) -> None:
+        """Writes what is over several experiments: tables of one kind side by side, and figures."""
+        if len(reproduction.experiments) > 1:
+            for name in dict.fromkeys(table.name for table in reproduction.tables):
+                same = [table for table in reproduction.tables if table.name == name]
+                write_text(self.folder / f"{name}.tex", latex(same) + "\n")
+        for figure in reproduction.figures:
+            self._drawn(figure, self.folder)
+
+    def _drawn(self, figure: FigureData, folder: Path) -> Sequence[Path]:
+        with missing_letters() as letters:
+            if isinstance(figure, SweepData):
+                paths = write_sweep(figure, folder)[1:]
+            else:
+                drawn = draw(figure)
+                paths = [] if drawn is None else list(save(drawn, folder / figure.stem))
+        if letters and missing_note(letters) not in self.notes:
+            self.notes.append(missing_note(letters))
+        return paths
+
+
+def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str], command: str = "") -> FolderWriter:
+    """Writes every table and figure of a reproduction.
+
+    reproduction: what ``unhub.reproduce`` returned.
+    folder: where to write; it is made if it is not there.
+    command: the command that made it, to be noted in run.json.
+
+    Returns the writer, with the paths of the figures and notes about them.
+    """
+    writer = FolderWriter(folder, command)
+    for each in reproduction.experiments:
+        for table in each.tables:
+            writer.table(each.plan, table)
+        writer.tables_finished(each.plan)
+        for figure in each.figures:
+            writer.figure(each.plan, figure)
+    writer.finish(reproduction)
+    return writer
+
+
+def write_sweep(data: SweepData, folder: Path) -> list[Path]:
+    """Writes the points of a sweep as CSV and, where matplotlib is installed and the paper has one, its figure."""
+    path = write_text(folder / f"{data.stem}.csv", sweep_csv(data.over, data.points))
+    drawn = draw(data) if installed("matplotlib") else None
+    return [path, *(() if drawn is None else save(drawn, folder / data.stem))]
 
 
 def write(table: ResultTable, experiment: Experiment, folder: Path) -> list[Path]:
     """Writes everything of a table into a folder of its name; each file replaces an old one only when it is whole."""
     home = folder / table.name
     home.mkdir(parents=True, exist_ok=True)
-    made = [write_text(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMS.items()]
-    made.append(write_text(home / "table.json", json.dumps(plain(table), indent=2, ensure_ascii=False) + "\n"))
-    made += _trec(table, experiment, home)
+    paths = [write_text(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMATS.items()]
+    paths.append(write_text(home / "table.json", json.dumps(to_dict(table), indent=2, ensure_ascii=False) + "\n"))
+    paths += _trec(table, experiment, home)
     if installed("pyarrow"):
-        made.append(_per_query(table, experiment, home / "per_query.parquet"))
-    return made
+        paths.append(_per_query(table, experiment, home / "per_query.parquet"))
+    return paths
 
 
-def plain(table: ResultTable) -> dict[str, Any]:
+def to_dict(table: ResultTable) -> dict[str, Any]:
     """The table as JSON can hold it: values, intervals, settings, hashes of the files, versions."""
     first = next(iter(table.blocks[0].evaluations.values()))
     return {
@@ -75,10 +166,10 @@ def _row(row: Row) -> dict[str, Any]:
                 "values": dict(row.values[way]),
                 "intervals": {name: list(ends) for name, ends in row.intervals[way].items()},
                 "settings": dict(row.settings[way]),
-                "letter": row.standing[way].letter,
-                "beats": list(row.standing[way].beats),
-                "better_same_worse": [row.standing[way].wins, row.standing[way].ties, row.standing[way].losses],
-                "gain": _gain(row.standing[way].gain),
+                "letter": row.tests[way].letter,
+                "beats": list(row.tests[way].beats),
+                "better_same_worse": [row.tests[way].wins, row.tests[way].ties, row.tests[way].losses],
+                "gain": _gain(row.tests[way].gain),
             }
             for way in row.values
         },
@@ -94,17 +185,17 @@ def _gain(gain: Interval | None) -> dict[str, Any] | None:
 
 def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:
     """A run file for each row and direction, and the qrels of each direction, for trec_eval and its kin."""
-    made = []
+    paths = []
     for way, results in _results(table):
         queries, targets = (_words(each) for each in _ids(experiment, results))
         relevance = _ranked(experiment, results)
         pairs = zip(relevance.query_rows.tolist(), relevance.targets.tolist(), strict=True)
         lines = (f"{queries[row]} 0 {targets[column]} 1\n" for row, column in pairs)
-        made.append(write_text(home / f"{slug(way)}.qrels", "".join(lines)))
+        paths.append(write_text(home / f"{slug(way)}.qrels", "".join(lines)))
         for bank, label, result in results.rows:
             run = "".join(_run(result.top, queries, targets, label))
-            made.append(write_text(home / f"{slug(way)}.{slug(bank)}.{slug(label)}.run", run))
-    return made
+            paths.append(write_text(home / f"{slug(way)}.{slug(bank)}.{slug(label)}.run", run))
+    return paths
 
 
 @dataclass(frozen=True)

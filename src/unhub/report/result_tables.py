@@ -1,73 +1,93 @@
-"""A ResultTable as text to paste: plain, Markdown, CSV."""
+"""Results of experiments as tables: a ResultTable, the points of a sweep, and our values beside the paper's."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from unhub.experiments.result import SPARSITY, ResultTable, Row
-from unhub.experiments.standing import Standing
-from unhub.metrics import metric
+import numpy as np
 
-BADGE = "transductive"
+from unhub.api.tables import value_text
+from unhub.experiments.pairwise_tests import SIGNIFICANCE, PairwiseTests
+from unhub.experiments.reference import DOUBTED
+from unhub.experiments.reference.comparison import Comparison
+from unhub.experiments.result import ROW_NAMES, SPARSITY, TRANSDUCTIVE, ResultTable, Row, metric_title
+from unhub.experiments.sweep_cache import Point
+from unhub.foundation.tables import Cell, Table, csv_text
+from unhub.metrics import LEVEL
+
 TIES = {"optimistic": "equal scores count for the query", "average": "equal scores share their ranks"}
-NAMES = {
-    "none": "none", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
-    "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
-}  # fmt: skip
-"""what the paper calls the rows"""
 
 
-def grid(table: ResultTable) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
-    """Titles, lines, and which cells of the lines are the best of their column."""
-    lines = [[*_names(row), *_cells(table, row, at)] for at, row in enumerate(table.rows)]
-    best = {(at, 2 + to) for to, column in enumerate(_columns(table)) for at in table.best(*column)}
-    return _header(table), lines, best
+def result_table(table: ResultTable) -> Table:
+    """A row for each method and bank, marked by its letter, and R@1 by the letters of the rows it beats."""
+    several = len(table.directions) > 1
+    names = [(way, metric_title(table.name, name)) for way, name in _columns(table)]
+    columns = ("method", "bank", *(f"{way} {name}" if several else name for way, name in names))
+    rows = tuple((*_names(row), *_cells(table, row, at)) for at, row in enumerate(table.rows))
+    return Table(title(table), columns, rows, _notes(table))
 
 
-def plain(table: ResultTable) -> str:
-    """Aligned columns; a letter behind a name, and behind R@1 the letters of the rows it beats beyond chance."""
-    titles, rows, _ = grid(table)
-    lines = [titles, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    text = ["  ".join(_aligned(line, widths)) for line in lines]
-    rule = "-" * len(text[0])
-    return "\n".join([title(table), text[0].rstrip(), rule, *(each.rstrip() for each in text[1:]), *notes(table, "  ")])
-
-
-def markdown(table: ResultTable) -> str:
-    """A Markdown table, the best of each column bold."""
-    lines = [_header(table), ["---", "---", *("---:" for _ in _columns(table))]]
-    lines += [[*_names(row), *_cells(table, row, at, bold="**{}**")] for at, row in enumerate(table.rows)]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([f"**{title(table)}**", "", body, "", *(f"*{note}*  " for note in notes(table, ""))]).rstrip()
-
-
-def csv_lines(table: ResultTable) -> str:
+def result_csv(table: ResultTable) -> str:
     """One line for each row, direction and metric, with its interval and its settings."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(
-        ["table", "dataset", "model", "protocol", "direction", "bank", "method", "metric", "value", "low", "high",
-         "beats", "wins", "ties", "losses", "gain", "gain_low", "gain_high", "transductive", "settings"]
-    )  # fmt: skip
+    lines: list[list[object]] = []
     for row in table.rows:
         for direction, name in _columns(table):
             if name not in row.values.get(direction, {}):
                 continue
             low, high = row.intervals[direction].get(name, ("", ""))
-            standing = row.standing[direction]
-            paired = standing.gain if name == "R@1" else None
+            tests = row.tests[direction]
+            paired = tests.gain if name == "R@1" else None
             gain = ("", "", "") if paired is None else (paired.value, paired.low, paired.high)
             settings = " ".join(f"{key}={value}" for key, value in row.settings[direction].items())
-            writer.writerow(
+            lines.append(
                 [table.name, table.dataset, table.model, table.protocol, direction, row.bank, row.label, name,
-                 row.values[direction][name], low, high, standing.beats, standing.wins, standing.ties, standing.losses,
+                 row.values[direction][name], low, high, tests.beats, tests.wins, tests.ties, tests.losses,
                  *gain, row.transductive, settings]
             )  # fmt: skip
-    return sink.getvalue()
+    return csv_text(
+        ["table", "dataset", "model", "protocol", "direction", "bank", "method", "metric", "value", "low", "high",
+         "beats", "wins", "ties", "losses", "gain", "gain_low", "gain_high", "transductive", "settings"], lines,
+    )  # fmt: skip
+
+
+def sweep_table(over: str, points: Sequence[Point]) -> Table:
+    """A row for each place and method, with the mean of each metric and its spread over the rounds."""
+    metrics = list(dict.fromkeys(name for point in points for name in point.values))
+    rows = []
+    for at, label, method in dict.fromkeys((point.at, point.label, point.method) for point in points):
+        same = [point for point in points if (point.at, point.label, point.method) == (at, label, method)]
+        place = "" if method == "none" else label or f"{at:.4g}"
+        means = (_mean([point.values[name] for point in same if name in point.values]) for name in metrics)
+        rows.append(tuple(map(Cell, (place, ROW_NAMES.get(method, method), *means))))
+    return Table(f"sweep over {over}", (over, "method", *metrics), tuple(rows), left=(1,))
+
+
+def sweep_csv(over: str, points: Sequence[Point]) -> str:
+    """One line for each point and metric."""
+    lines = []
+    for point in points:
+        for name, value in point.values.items():
+            low, high = point.interval if name == "R@1" and point.interval else ("", "")
+            lines.append([over, point.at, point.label, point.round, point.bank, point.method, name, value, low, high])
+    return csv_text(["sweep", "at", "label", "round", "bank", "method", "metric", "value", "low", "high"], lines)
+
+
+def comparison_table(table: ResultTable, comparisons: Sequence[Comparison]) -> Table:
+    """Ours, theirs and the difference; a value that cannot be right is shown, and not judged."""
+    rows = []
+    for each in comparisons:
+        difference = "" if each.difference is None else f"{each.difference:+.{3 if each.metric == SPARSITY else 1}f}"
+        row = (
+            ROW_NAMES.get(each.method, each.method), each.bank, each.direction, metric_title(table.name, each.metric),
+            number(each.metric, each.ours), number(each.metric, each.theirs.value), difference,
+            DOUBTED.get(each.theirs.flag, ""),
+        )  # fmt: skip
+        rows.append(tuple(map(Cell, row)))
+    columns = ("method", "bank", "direction", "metric", "ours", "paper", "difference", "")
+    heading = f"beside the paper: {table.dataset}, {table.model}"
+    return Table(
+        heading if rows else f"{heading}: it prints no such values", columns, tuple(rows), left=(0, 1, 2, 3, 7)
+    )
 
 
 def title(table: ResultTable) -> str:
@@ -75,70 +95,9 @@ def title(table: ResultTable) -> str:
     return f"{table.title}: {table.dataset}, {table.model} (protocol: {table.protocol})"
 
 
-def _columns(table: ResultTable) -> list[tuple[str, str]]:
-    return [(direction, name) for direction in table.directions for name in table.metrics]
-
-
-def _header(table: ResultTable) -> list[str]:
-    many = len(table.directions) > 1
-    named = ((way, shown(table.name, name)) for way, name in _columns(table))
-    return ["method", "bank", *(f"{way} {name}" if many else name for way, name in named)]
-
-
-def _names(row: Row) -> list[str]:
-    """The name of a row with its letter, and its bank."""
-    standing = next(iter(row.standing.values()))
-    bank = "-" if row.method == "none" else f"{row.bank} ({BADGE})" if row.transductive else row.bank
-    return [f"{NAMES.get(row.label, row.label)} ({standing.letter})", bank]
-
-
-def _cells(table: ResultTable, row: Row, at: int, *, bold: str = "{}") -> list[str]:
-    made = []
-    for direction, name in _columns(table):
-        values = row.values.get(direction, {})
-        text = number(name, values[name]) if name in values else "-"
-        if at in table.best(direction, name):
-            text = bold.format(text)
-        beats = row.standing[direction].beats if direction in row.standing and name == "R@1" else ""
-        made.append(f"{text} {beats}".rstrip())
-    return made
-
-
-def shown(table: str, name: str) -> str:
-    """What a table calls a metric: R@k where one class is right is its accuracy.
-
-    >>> shown("classification", "R@5"), shown("query-aware", "R@5")
-    ('acc@5', 'R@5')
-    """
-    return re.sub(r"^R@", "acc@", name) if table == "classification" else name
-
-
 def number(name: str, value: float) -> str:
     """A value with as many digits as the paper gives it."""
-    if name == SPARSITY:
-        return f"{value:.3f}"
-    return f"{value:.1f}" if name in ("MdR", "MnR") or metric(name).percent else f"{value:.2f}"
-
-
-def _aligned(line: list[str], widths: list[int]) -> Iterator[str]:
-    for at, (text, width) in enumerate(zip(line, widths, strict=True)):
-        yield text.ljust(width) if at < 2 else text.rjust(width)
-
-
-def notes(table: ResultTable, indent: str) -> list[str]:
-    """What stands below a table: what its letters and badge mean, how each row does against none, and warnings."""
-    first = shown(table.name, "R@1")
-    said = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, 5 %)"]
-    if any(row.transductive for row in table.rows):
-        said.append(f"{BADGE}: {shared(table)} in the bank; no deployed system has them in advance")
-    if table.name != "variants":  # which says more about them
-        said.append(f"ties: {ties(table)}")
-    said.append(f"against none: queries ranked better / as well / worse, and what {first} gains (paired, 95 %)")
-    for row in table.rows:
-        if row.method != "none":
-            against = "; ".join(f"{way} {_against(each)}" for way, each in row.standing.items())
-            said.append(f"{NAMES.get(row.label, row.label)}, {row.bank}: {against}")
-    return [f"{indent}{note}" for note in (*said, *table.notes)]
+    return f"{value:.3f}" if name == SPARSITY else value_text(name, value)
 
 
 def ties(table: ResultTable) -> str:
@@ -148,21 +107,64 @@ def ties(table: ResultTable) -> str:
 
 
 def shared(table: ResultTable) -> str:
-    """How many of the test queries are in the bank: all where they are the bank, otherwise those that were found."""
-    found = [
-        (block.bank.partition(" & ")[0], way, each.settings["test_queries_in_bank"], each.settings["queries"])
+    """How many of the test queries are in the bank: all where they are the bank, otherwise a count for each bank."""
+    counts = dict.fromkeys(
+        f"{block.bank.partition(' & ')[0]} {way} {each.settings['test_queries_in_bank']:,} of "
+        f"{each.settings['queries']:,}"
         for block in table.blocks
         for way, each in block.evaluations.items()
         if each.settings["test_queries_in_bank"]
-    ]
-    if not found:
-        return "the test queries are"
-    some = dict.fromkeys(f"{bank} {way} {count:,} of {queries:,}" for bank, way, count, queries in found)
-    return f"test queries ({', '.join(some)}) are"
+    )
+    return f"test queries ({', '.join(counts)}) are" if counts else "the test queries are"
 
 
-def _against(standing: Standing) -> str:
-    text = f"{standing.wins} / {standing.ties} / {standing.losses}"
-    if standing.gain is None:
-        return text
-    return f"{text}, {standing.gain.value:+.1f} [{standing.gain.low:+.1f}, {standing.gain.high:+.1f}]"
+def _columns(table: ResultTable) -> list[tuple[str, str]]:
+    return [(direction, name) for direction in table.directions for name in table.metrics]
+
+
+def _names(row: Row) -> tuple[Cell, Cell]:
+    """The name of a row with its letter, and its bank."""
+    letter = next(iter(row.tests.values())).letter
+    bank = "-" if row.method == "none" else f"{row.bank} ({TRANSDUCTIVE})" if row.transductive else row.bank
+    return Cell(f"{ROW_NAMES.get(row.label, row.label)} ({letter})"), Cell(bank)
+
+
+def _cells(table: ResultTable, row: Row, at: int) -> list[Cell]:
+    cells = []
+    for direction, name in _columns(table):
+        values = row.values.get(direction, {})
+        beats = row.tests[direction].beats if direction in row.tests and name == "R@1" else ""
+        value = number(name, values[name]) if name in values else "-"
+        cells.append(Cell(value, at in table.best(direction, name), beats))
+    return cells
+
+
+def _notes(table: ResultTable) -> tuple[str, ...]:
+    """What the letters and the badge mean, how each row does against none, and what the run noted."""
+    first = metric_title(table.name, "R@1")
+    notes = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, "
+             f"{SIGNIFICANCE:.0%})"]  # fmt: skip
+    if any(row.transductive for row in table.rows):
+        notes.append(f"{TRANSDUCTIVE}: {shared(table)} in the bank; no deployed system has them in advance")
+    if table.name != "variants":  # which says more about them
+        notes.append(f"ties: {ties(table)}")
+    notes.append(f"against none: queries ranked better / as well / worse, and what {first} gains (paired, {LEVEL:.0%})")
+    for row in table.rows:
+        if row.method != "none":
+            against = "; ".join(f"{way} {_against(each)}" for way, each in row.tests.items())
+            notes.append(f"{ROW_NAMES.get(row.label, row.label)}, {row.bank}: {against}")
+    return (*notes, *table.notes)
+
+
+def _against(tests: PairwiseTests) -> str:
+    counts = f"{tests.wins} / {tests.ties} / {tests.losses}"
+    if tests.gain is None:
+        return counts
+    return f"{counts}, {tests.gain.value:+.1f} [{tests.gain.low:+.1f}, {tests.gain.high:+.1f}]"
+
+
+def _mean(values: list[float]) -> str:
+    if not values:
+        return "-"
+    spread = f" ± {np.std(values):.2f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.2f}{spread}"

@@ -3,11 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from unhub.core.arrays import namespace
-from unhub.core.bias import Status
+import numpy as np
+
+from unhub.core.arrays import host, like, namespace, wide
+from unhub.core.bias import Bias, Status, centred
+from unhub.core.execution import FitObserver
+from unhub.foundation.types import FloatArray
+
+ITERATIONS = 10
+"""T of Algorithm A1"""
+
+MOST_ITERATIONS = 1000
+"""rounds at the most when ``tol`` is given without ``iterations``"""
+
+
+def most_rounds(iterations: int | None, tol: float | None = None) -> int:
+    """The number of rounds: as given, or 10, or at most 1,000 where a tolerance ends them."""
+    return iterations or (ITERATIONS if tol is None else MOST_ITERATIONS)
+
+
+class Operator(Protocol):
+    """What the alternation reads the scores with, and what is known of the numbers that were lost."""
+
+    plan: Any
+    error: Any
+
+    @property
+    def array_like(self) -> Any:
+        """an array of the library, and on the device, that potentials are to be in"""
+
+    @property
+    def lost(self) -> bool:
+        """whether a device lost too much, which shows at the end only"""
+
+    def half_steps(self, g: Any) -> tuple[Any, Any]:
+        """f and tau log(xi' alpha), from one read of the scores."""
+
+    def row_error(self, f: Any, g: Any) -> float:
+        """sum_u |row sum of the plan - a_u|"""
+
+    def start_in_logs(self) -> None:
+        """For a start all over, in the log domain."""
+
+    def state(self) -> dict[str, Any]:
+        """What a later run needs to go on."""
+
+    def restore(self, state: dict[str, FloatArray]) -> None:
+        """Goes on where ``state`` was taken."""
+
+    def close(self) -> None:
+        """Gives back what it holds."""
 
 
 @dataclass(frozen=True)
@@ -77,3 +125,62 @@ def sinkhorn(
 def _row_error(f: Any, f_exact: Any, tau: float, a: Any) -> Any:
     """sum_u |row sum of the plan - a_u|: rows are exact at f_exact, so a row sums to a exp((f - f_exact)/tau)."""
     return a @ abs(namespace(f).expm1((f - f_exact) / tau))
+
+
+def solve(
+    operator: Operator,
+    *,
+    tau: float,
+    a: FloatArray,
+    b: FloatArray,
+    gallery: int,
+    iterations: int | None = None,
+    tol: float | None = None,
+    observer: FitObserver | None = None,
+) -> Bias:
+    """The bias of the first ``gallery`` columns from Sinkhorn potentials; goes on where the observer's last run was.
+
+    a: (bank,) and b: (columns,), each of sum one. iterations: 10, or with ``tol`` up to 1,000 until it is reached.
+    """
+    home = operator.array_like
+    marginals = {"a": like(a, home, wide(home)), "b": like(b, home, wide(home))}
+
+    def note(state: Round) -> None:
+        if observer is not None:
+            parts = {"f": state.f, "columns": state.columns} | operator.state()
+            observer.save(lambda: {name: host(part) for name, part in parts.items()}, state.done)
+
+    def run(start: Round | None) -> Potentials:
+        rounds = most_rounds(iterations, tol)
+        how: Any = {"tau": tau, "iterations": rounds, "tol": tol, "start": start, "finished": note} | marginals
+        return sinkhorn(operator.half_steps, operator.row_error, **how)
+
+    try:
+        potentials = run(_resumed(observer, operator))
+        if operator.lost:
+            operator.start_in_logs()
+            potentials = run(None)
+    finally:
+        operator.close()
+    bias = _as_bias(potentials, tau, gallery)
+    return replace(bias, error_bound=tau * float(operator.error), plan=str(operator.plan))
+
+
+def _resumed(observer: FitObserver | None, operator: Operator) -> Round | None:
+    """The round that an earlier run finished, with its kernel made again."""
+    state = None if observer is None else observer.load()
+    if state is None:
+        return None
+    operator.restore(state)
+    home = operator.array_like
+    return Round(int(state["rounds"][0]), like(state["f"], home), like(state["columns"], home))
+
+
+def _as_bias(potentials: Potentials, tau: float, gallery: int) -> Bias:
+    """The bias of the first ``gallery`` columns, with the row potentials that extend it to unseen targets.
+
+    The constant tau log n of a uniform target marginal moves into the potentials, where the last half-step finds it.
+    """
+    values, offset = centred(host(potentials.g[:gallery]).astype(np.float64))
+    rows = host(potentials.f).astype(np.float64) + tau * np.log(potentials.g.shape[0])
+    return Bias(values, offset, potentials.status, potentials.iterations, potentials.marginal_error, rows)

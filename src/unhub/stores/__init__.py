@@ -1,12 +1,22 @@
-"""The stores people already run, each behind one small adapter that follows one protocol."""
+"""Vector stores, each behind one adapter that follows one protocol."""
 
+from unhub.stores.adapter import STORES, open_store
 from unhub.stores.address import Address, is_address, parse
-from unhub.stores.beside import NewCollection
-from unhub.stores.layout import Layout, OwnForms, layout
-from unhub.stores.plan import Plan, corrected_place, make_plan
-from unhub.stores.protocol import Abilities, Block, Collection, Corrected, Description, Form, Found, Metric
-from unhub.stores.record import Export
-from unhub.stores.registry import STORES, open_store
+from unhub.stores.corrected_index import NativeStrategies, NewCollection, corrected_index
+from unhub.stores.export_plan import ExportPlan, make_plan
+from unhub.stores.export_record import Export
+from unhub.stores.protocol import (
+    Abilities,
+    Block,
+    Collection,
+    CorrectedIndex,
+    Description,
+    Metric,
+    Quantiser,
+    SearchResults,
+    Strategy,
+)
+from unhub.stores.vector_encoding import VectorEncoding, make_encoding
 
 __all__ = [
     "STORES",
@@ -14,19 +24,20 @@ __all__ = [
     "Address",
     "Block",
     "Collection",
-    "Corrected",
+    "CorrectedIndex",
     "Description",
     "Export",
-    "Form",
-    "Found",
-    "Layout",
+    "ExportPlan",
     "Metric",
+    "NativeStrategies",
     "NewCollection",
-    "OwnForms",
-    "Plan",
-    "corrected_place",
+    "Quantiser",
+    "SearchResults",
+    "Strategy",
+    "VectorEncoding",
+    "corrected_index",
     "is_address",
-    "layout",
+    "make_encoding",
     "make_plan",
     "open_store",
     "parse",

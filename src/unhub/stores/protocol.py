@@ -15,8 +15,12 @@ from unhub.foundation.types import AnyArray, FloatArray
 Metric = Literal["ip", "cosine", "l2"]
 """inner product, cosine, or minus the squared Euclidean distance"""
 
-Form = Literal["augment", "constant_norm", "expression", "column", "payload", "rerank"]
-"""how a store is brought to rank by score + bias; see ``unhub.stores.layout`` and ``unhub.stores.plan``"""
+Strategy = Literal["augment", "constant_norm", "expression", "column", "payload", "rerank"]
+"""how a store ranks by score + bias; see ``unhub.stores.vector_encoding`` and ``unhub.stores.export_plan``"""
+
+Quantiser = Literal["rotated", "one_range", "own_ranges", "codes"]
+"""how an index shortens vectors: it rotates them first (OPQ, RaBitQ, binary), it cuts all dimensions to one range
+(int8), it gives each dimension a range of its own (faiss SQ8), or in another way (product codes)"""
 
 BLOCK = 4096
 """items that are read or written at once, unless a caller says otherwise"""
@@ -26,7 +30,7 @@ BLOCK = 4096
 class Abilities:
     """What an adapter's store can do; what is not here is declared missing, and tests skip it by name."""
 
-    forms: tuple[Form, ...]
+    strategies: tuple[Strategy, ...]
     """the ways to serve corrected results, the best first"""
     metrics: tuple[Metric, ...] = ("ip", "cosine", "l2")
     """what a new collection may rank by"""
@@ -38,6 +42,8 @@ class Abilities:
     """whether single items can be taken out"""
     items_per_second: float = 20_000
     """about how many items of 128 numbers an export reads and writes, as measured on two cores"""
+    noun: str = "collection"
+    """what the store calls a collection"""
     pad_to: int = 1
     """floats are written in a multiple of this many; most stores are as fast at any, and every number takes its time"""
     snapshot: bool = False
@@ -61,6 +67,12 @@ class Description:
     """what the vectors are stored in: float32, float16, int8"""
     unit: bool | None = None
     """whether the vectors looked at have unit length; None if there are none"""
+    graph: bool = False
+    """whether a search walks a graph of neighbours, such as HNSW"""
+    quantiser: Quantiser | None = None
+    """how the index shortens vectors; None if it keeps them whole"""
+    notes: tuple[str, ...] = ()
+    """what a copy of the collection would lose, as sentences"""
 
     @property
     def coded(self) -> bool:
@@ -72,24 +84,24 @@ class Description:
 class Block:
     """Some items of a collection: their ids, their vectors (item, dim), and whatever else the store keeps of them.
 
-    ``rest`` is for the same adapter's ``put`` and means nothing to anybody else; it has one entry for each item.
+    ``payload`` has one entry for each item; only the same adapter's ``upsert`` understands it.
     """
 
     ids: list[str]
     vectors: FloatArray
-    rest: Sequence[Any] | None = None
+    payload: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def pick(self, rows: Sequence[int]) -> Block:
         """The items of these rows."""
-        rest = None if self.rest is None else [self.rest[row] for row in rows]
-        return Block([self.ids[row] for row in rows], self.vectors[list(rows)], rest)
+        payload = None if self.payload is None else [self.payload[row] for row in rows]
+        return Block([self.ids[row] for row in rows], self.vectors[list(rows)], payload)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResults:
     """The best items of every query, best first: ids (query, k) of the store's own type, similarities (query, k).
 
     Where a query has fewer than k, the rest of its row is None and minus infinity.
@@ -107,7 +119,7 @@ class Collection(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it is, in a form that opens it again; without passwords and keys."""
+        """Where it is, in a strategy that opens it again; without passwords and keys."""
 
     @property
     def name(self) -> str:
@@ -125,7 +137,7 @@ class Collection(Protocol):
     def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
         """The ids alone, in the order of ``scan``."""
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k most similar items of each query (query, dim), within the filter, in the store's own words."""
 
     def derived(self, tag: str) -> str:
@@ -143,14 +155,14 @@ class Collection(Protocol):
     def made_by_unhub(self) -> bool:
         """Whether it carries the mark that ``create`` leaves; False if it is not there."""
 
-    def put(self, block: Block) -> None:
-        """Writes items with their vectors and the rest; an item that is there already is replaced."""
+    def upsert(self, block: Block) -> None:
+        """Writes items with their vectors and payload; an item that is there already is replaced."""
 
     def delete(self, ids: Sequence[str]) -> None:
         """Takes items out; an id that is not there is no error."""
 
     def finish(self) -> None:
-        """Called after the last ``put``: builds the index like that of the origin, flushes; may be called again."""
+        """Called after the last ``upsert``: builds the index like that of the origin, flushes; may be called again."""
 
     def drop(self) -> None:
         """Removes the whole collection; no error if it is not there."""
@@ -158,8 +170,8 @@ class Collection(Protocol):
     def alias(self, name: str) -> str | None:
         """The collection that an alias points to, or None."""
 
-    def point(self, name: str, collection: str | None) -> None:
-        """Points an alias at a collection in one step, or takes it away (None); may be called again."""
+    def set_alias(self, name: str, collection: str | None) -> None:
+        """Points an alias at a collection in one step, or removes it (None); may be called again."""
 
     def close(self) -> None:
         """Lets go of connections and files."""
@@ -173,12 +185,12 @@ class Tunable(Protocol):
     def keeps_effort(self) -> bool:
         """Whether the store itself keeps it, for whoever searches there; else it is said with every search."""
 
-    def harder(self, factor: float) -> bool:
+    def raise_effort(self, factor: float) -> bool:
         """Has searches look at this many times as much; ``finish`` keeps it. False if there is nothing to turn."""
 
 
-class Corrected(Protocol):
-    """A place beside a collection that answers as exact corrected search would. Queries come raw, scores corrected."""
+class CorrectedIndex(Protocol):
+    """What an export writes beside a collection, searched by score + bias. Queries come raw, scores corrected."""
 
     def exists(self) -> bool:
         """Whether anything of it is there."""
@@ -201,7 +213,7 @@ class Corrected(Protocol):
     def finish(self) -> None:
         """Called after the last write: builds the index, flushes; may be called again."""
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias of each raw query (query, dim), with those sums as scores."""
 
     def drop(self) -> None:

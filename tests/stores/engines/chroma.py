@@ -102,8 +102,8 @@ class Folder(Filled):
 ENGINES = {"chroma": Server, "chroma-folder": Folder}
 BOTH = ("augment", "constant_norm")
 VARIANTS = [
-    Variant("chroma", "hnsw", exact=False, forms=BOTH),
-    Variant("chroma", "hnsw-small", exact=False, metrics=("cosine",), forms=BOTH),
-    Variant("chroma-folder", "hnsw", exact=False, forms=BOTH),
+    Variant("chroma", "hnsw", exact=False, strategies=BOTH),
+    Variant("chroma", "hnsw-small", exact=False, metrics=("cosine",), strategies=BOTH),
+    Variant("chroma-folder", "hnsw", exact=False, strategies=BOTH),
     Variant("chroma-folder", "hnsw-small", exact=False, metrics=("l2",)),
 ]

@@ -31,8 +31,8 @@ class Variant:
     """whether a search there looks at every vector, so that lists must be identical"""
     metrics: tuple[str, ...] = ("ip", "cosine", "l2")
     """what its collections can rank by"""
-    forms: tuple[str, ...] = ("augment",)
-    """the corrected forms to be tried, each against the list of exact corrected search"""
+    strategies: tuple[str, ...] = ("augment",)
+    """the corrected strategies to be tried, each against the list of exact corrected search"""
     tolerance: float = 1e-5
     """how far a similarity may be from float32's; more where vectors are kept in fewer bits"""
     notes: dict[str, str] = field(default_factory=dict)

@@ -48,7 +48,7 @@ class Faiss:
 
 ENGINES = {"faiss": Faiss}
 
-_BOTH = {"metrics": ("ip", "l2"), "forms": ("augment", "constant_norm")}
+_BOTH = {"metrics": ("ip", "l2"), "strategies": ("augment", "constant_norm")}
 
 VARIANTS = [
     Variant("faiss", "flat", exact=True, **_BOTH),

@@ -56,10 +56,10 @@ def _config(index, distance):
 _FORMS = ("augment", "constant_norm")
 ENGINES = {"lancedb": LanceDB}
 VARIANTS = [
-    Variant("lancedb", "none", exact=True, forms=_FORMS),
-    Variant("lancedb", "half", exact=True, forms=_FORMS, tolerance=1e-3),
-    Variant("lancedb", "ivf_flat", exact=False, forms=_FORMS),
-    Variant("lancedb", "ivf_pq", exact=False, forms=_FORMS),
-    Variant("lancedb", "ivf_hnsw_sq", exact=False, forms=_FORMS),
-    Variant("lancedb", "ivf_hnsw_pq", exact=False, forms=_FORMS),
+    Variant("lancedb", "none", exact=True, strategies=_FORMS),
+    Variant("lancedb", "half", exact=True, strategies=_FORMS, tolerance=1e-3),
+    Variant("lancedb", "ivf_flat", exact=False, strategies=_FORMS),
+    Variant("lancedb", "ivf_pq", exact=False, strategies=_FORMS),
+    Variant("lancedb", "ivf_hnsw_sq", exact=False, strategies=_FORMS),
+    Variant("lancedb", "ivf_hnsw_pq", exact=False, strategies=_FORMS),
 ]

@@ -153,13 +153,13 @@ class Server(Milvus):
 ENGINES = {"milvus": Lite, "milvus_server": Server}
 FORMS = ("augment", "constant_norm")
 VARIANTS = [
-    Variant("milvus", "flat", exact=True, forms=FORMS),
-    Variant("milvus", "flat+VARCHAR", exact=True, metrics=("ip",), forms=("augment",)),
-    Variant("milvus", "hnsw", exact=False, forms=FORMS),
-    Variant("milvus", "hnsw_sq", exact=False, metrics=("ip",), forms=FORMS, tolerance=1e-2),
-    Variant("milvus", "ivf_flat", exact=False, metrics=("cosine",), forms=FORMS),
-    Variant("milvus", "ivf_sq8", exact=False, metrics=("l2",), forms=FORMS, tolerance=1e-2),
-    Variant("milvus_server", "flat", exact=True, metrics=("cosine", "l2"), forms=FORMS),
-    Variant("milvus_server", "hnsw", exact=False, metrics=("ip",), forms=FORMS),
-    Variant("milvus_server", "ivf_sq8", exact=False, metrics=("l2",), forms=("augment",), tolerance=1e-2),
+    Variant("milvus", "flat", exact=True, strategies=FORMS),
+    Variant("milvus", "flat+VARCHAR", exact=True, metrics=("ip",), strategies=("augment",)),
+    Variant("milvus", "hnsw", exact=False, strategies=FORMS),
+    Variant("milvus", "hnsw_sq", exact=False, metrics=("ip",), strategies=FORMS, tolerance=1e-2),
+    Variant("milvus", "ivf_flat", exact=False, metrics=("cosine",), strategies=FORMS),
+    Variant("milvus", "ivf_sq8", exact=False, metrics=("l2",), strategies=FORMS, tolerance=1e-2),
+    Variant("milvus_server", "flat", exact=True, metrics=("cosine", "l2"), strategies=FORMS),
+    Variant("milvus_server", "hnsw", exact=False, metrics=("ip",), strategies=FORMS),
+    Variant("milvus_server", "ivf_sq8", exact=False, metrics=("l2",), strategies=("augment",), tolerance=1e-2),
 ]

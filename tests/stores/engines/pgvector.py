@@ -153,8 +153,8 @@ def _wheel():
 ENGINES = {"pgvector": Postgres}
 FORMS = ("expression", "column")
 VARIANTS = [
-    Variant("pgvector", "none", exact=True, forms=FORMS),
-    Variant("pgvector", "hnsw", exact=False, forms=FORMS),
-    Variant("pgvector", "ivfflat", exact=False, forms=FORMS),
-    Variant("pgvector", "halfvec", exact=True, forms=FORMS, tolerance=1e-3),
+    Variant("pgvector", "none", exact=True, strategies=FORMS),
+    Variant("pgvector", "hnsw", exact=False, strategies=FORMS),
+    Variant("pgvector", "ivfflat", exact=False, strategies=FORMS),
+    Variant("pgvector", "halfvec", exact=True, strategies=FORMS, tolerance=1e-3),
 ]

@@ -141,14 +141,14 @@ class Edge:
 ENGINES = {"qdrant": Local, "qdrant_edge": Edge}
 FORMS = ("augment", "constant_norm", "payload")
 VARIANTS = [
-    Variant("qdrant", "local", exact=True, forms=FORMS),
-    Variant("qdrant", "local+vector", exact=True, metrics=("l2",), forms=("payload",)),
-    Variant("qdrant_edge", "flat", exact=True, forms=FORMS),
-    Variant("qdrant_edge", "flat+vector", exact=True, forms=("payload",)),
-    Variant("qdrant_edge", "named", exact=True, metrics=("cosine",), forms=FORMS),
-    Variant("qdrant_edge", "named+vector", exact=True, metrics=("l2",), forms=("payload",)),
-    Variant("qdrant_edge", "float16", exact=True, metrics=("ip",), forms=("augment", "payload"), tolerance=2e-3),
-    Variant("qdrant_edge", "hnsw", exact=False, forms=FORMS),
-    Variant("qdrant_edge", "hnsw+vector", exact=False, metrics=("ip",), forms=("payload",)),
-    Variant("qdrant_edge", "int8", exact=False, forms=FORMS, tolerance=1e-2),
+    Variant("qdrant", "local", exact=True, strategies=FORMS),
+    Variant("qdrant", "local+vector", exact=True, metrics=("l2",), strategies=("payload",)),
+    Variant("qdrant_edge", "flat", exact=True, strategies=FORMS),
+    Variant("qdrant_edge", "flat+vector", exact=True, strategies=("payload",)),
+    Variant("qdrant_edge", "named", exact=True, metrics=("cosine",), strategies=FORMS),
+    Variant("qdrant_edge", "named+vector", exact=True, metrics=("l2",), strategies=("payload",)),
+    Variant("qdrant_edge", "float16", exact=True, metrics=("ip",), strategies=("augment", "payload"), tolerance=2e-3),
+    Variant("qdrant_edge", "hnsw", exact=False, strategies=FORMS),
+    Variant("qdrant_edge", "hnsw+vector", exact=False, metrics=("ip",), strategies=("payload",)),
+    Variant("qdrant_edge", "int8", exact=False, strategies=FORMS, tolerance=1e-2),
 ]

@@ -1,16 +1,56 @@
-"""Which target each query asks for: from a file, whose numbers may start at 1, or from the order of the rows."""
+"""The target of each query, repeated targets, and the captions of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unhub.experiments.importing.reading import Opener
-from unhub.experiments.importing.targets import Targets
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import AnyArray, IntArray
+from unhub.foundation.safe_text import short_repr
+from unhub.foundation.types import AnyArray, BoolArray, IntArray
+from unhub.foundation.wording import argument, setting
+
+MOSTLY = 1 / 3
+"""share of repeats from which on they are meant: one caption and a half for each image; fewer are look-alikes"""
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Published targets, and which of ours each of them is."""
+
+    number: IntArray
+    """(published,): the row of the same target among ours"""
+    note: str | None = None
+
+    @property
+    def published(self) -> int:
+        """How many there were."""
+        return len(self.number)
+
+    @property
+    def count(self) -> int:
+        """How many different ones there are."""
+        return int(self.number[-1]) + 1
+
+    @property
+    def firsts(self) -> IntArray | None:
+        """The first of each among the published, or None where no two are the same."""
+        return None if self.count == self.published else np.flatnonzero(np.diff(self.number, prepend=-1))
+
+
+def distinct(repeats: BoolArray, what: str) -> Targets:
+    """The different targets, if enough of them repeat the one before; ``what`` is what a sentence calls them."""
+    count, published = int((~repeats).sum()), len(repeats)
+    if count == published:
+        return Targets(np.arange(published))
+    if count == 1 or published - count < MOSTLY * published:
+        same = f"{what} that are the same as the one before, kept: {published - count:,} of {published:,}"
+        return Targets(np.arange(published), same)
+    return Targets(np.cumsum(~repeats) - 1, f"{count:,} different of {published:,} {what}; each was taken once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +58,7 @@ class Answers:
     """The target of each query, and how it is known."""
 
     target: IntArray
-    said: str
+    note: str
 
 
 def in_order(queries: int, targets: Targets) -> Answers | None:
@@ -32,13 +72,13 @@ def in_order(queries: int, targets: Targets) -> Answers | None:
     return Answers(np.arange(queries) // each, f"{each:,} queries for each target, in order")
 
 
-def unknown(queries: int, targets: Targets, *, matrix: bool) -> InputError:
+def unknown_targets(queries: int, targets: Targets, *, matrix: bool) -> InputError:
     """The error where nothing says which target a query asks for."""
     turned = matrix and targets.published % queries == 0
-    hint = "if rows are targets, pass transpose=True (--transpose); otherwise " if turned else ""
+    hint = f"if rows are targets, pass {setting('transpose', True)}; otherwise " if turned else ""
     return InputError(
-        f"{queries:,} queries do not divide evenly among {targets.count:,} targets; {hint}give relevant (--relevant), "
-        f"a file with the target of each query."
+        f"{queries:,} queries do not divide evenly among {targets.count:,} targets; {hint}give "
+        f"{argument('relevant')}, a file with the target of each query."
     )
 
 
@@ -47,7 +87,7 @@ def from_file(
 ) -> Answers:
     """Those that a file tells, by the ids of the targets or by their numbers, which start at 0 or 1."""
     told = opener.column(source, "relevant")
-    where = f"relevant: {source}"
+    where = f"{argument('relevant')}: {source}"
     if ids is not None and first is None:
         rows = {name: row for row, name in enumerate(ids)}
         named = [rows.get(str(each)) for each in told.tolist()]
@@ -71,7 +111,7 @@ def _first(low: int, high: int, counted: int, where: str) -> int:
     if low > 0 and high < counted:
         raise InputError(
             f"{where} has numbers from {low:,} to {high:,} for {counted:,} targets, which may start at 0 or at 1; say "
-            f"which with first=0 or first=1 (--first)."
+            f"which with {setting('first', 0)} or {setting('first', 1)}."
         )
     return 1 if low > 0 else 0
 
@@ -82,7 +122,7 @@ def _whole(told: AnyArray, where: str) -> IntArray:
     except ValueError:
         raise InputError(
             f"{where} holds what is no number, such as {_odd(told)!r}; give the number of a target for each query, or "
-            f"ids with target_ids (--target-ids) that has all of them."
+            f"ids that are all in {argument('target_ids')}."
         ) from None
     if not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InputError(f"{where} holds numbers that are not whole; give the number of a target for each query.")
@@ -92,3 +132,56 @@ def _whole(told: AnyArray, where: str) -> IntArray:
 def _odd(told: AnyArray) -> str:
     """The first that is no number."""
     return next(text for text in map(str, told.tolist()) if not text.lstrip("-").replace(".", "", 1).isdigit())
+
+
+NOTHING = "-"
+"""in the place of a caption without a word: a line of a text file must have something"""
+
+
+def read_captions(
+    opener: Opener, source: str, *, ids: Sequence[str] | None, target: IntArray | None, used: BoolArray, left: IntArray
+) -> list[str]:
+    """A caption for each query that is left.
+
+    The file has one for each published query or for each that is left: a list in their order, or those of each target
+    by its id. target: (published query,), where it is known. left: the same of those that are ``used``.
+    """
+    told, where = opener.texts(source, "captions"), f"{argument('captions')}: {source}"
+    if isinstance(told, dict):
+        if ids is None:
+            raise InputError(f"{where} has captions by id; give {argument('target_ids')}, the id of each target.")
+        named = {str(key): _captions(each, where) for key, each in told.items()}
+        count = sum(len(named.get(each, ())) for each in ids)
+        found = _by_target(named, where, ids, target if target is not None and count == len(target) else left)
+    else:
+        found = _captions(told, where)
+    if len(found) == len(used):
+        return [each for each, stays in zip(found, used, strict=True) if stays]
+    if len(found) != len(left):
+        raise InputError(f"{where} has {len(found):,} captions but there are {len(left):,} queries; give one for each.")
+    return found
+
+
+def _by_target(named: Mapping[str, list[str]], where: str, ids: Sequence[str], target: IntArray) -> list[str]:
+    """Captions of targets, given to the queries of each in their order."""
+    given = [""] * len(target)
+    rows = iter(np.argsort(target, kind="stable").tolist())
+    for name, queries in zip(ids, np.bincount(target, minlength=len(ids)).tolist(), strict=True):
+        if len(named.get(name, ())) != queries:
+            count = f"{len(named[name]):,}" if name in named else "no"
+            raise InputError(f"{where} has {count} captions of {name!r}, a target with {queries:,} queries.")
+        for text, row in zip(named.get(name, ()), rows, strict=False):
+            given[row] = text
+    return given
+
+
+def _captions(told: Any, where: str) -> list[str]:
+    return [_caption(each, where) for each in (told if isinstance(told, list) else [told])]
+
+
+def _caption(told: Any, where: str) -> str:
+    """One line of text, from text or from a list of words."""
+    words = told if isinstance(told, list) else [told]
+    if not all(isinstance(each, str) for each in words):
+        raise InputError(f"{where} has {short_repr(told)} for a caption; give text, or a list of words.")
+    return " ".join(" ".join(words).split()) or NOTHING

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unhub.experiments.importing.reading import Published
+from unhub.experiments.importing.reading import SourceArray
 from unhub.foundation.types import AnyArray, BoolArray, FloatArray, IntArray
 from unhub.io import FileArray
 
@@ -21,7 +21,7 @@ SHOWN = 5
 class Matrix:
     """A view of a published array, with the rows and columns that are taken of it and what they are divided by."""
 
-    found: Published
+    found: SourceArray
     array: AnyArray | FileArray
     rows: IntArray | None = None
     columns: IntArray | None = None
@@ -58,7 +58,7 @@ class Matrix:
         return replace(self, rows=before[rows])
 
 
-def upright(found: Published, *, transpose: bool) -> Matrix:
+def oriented(found: SourceArray, *, transpose: bool) -> Matrix:
     """The whole array with a row for each query or bank item; of three dimensions, the first two are their rows."""
     if transpose and found.array.ndim == 3:
         raise found.problem(f"has shape {found.array.shape}; an array of three dimensions is not transposed.")
@@ -67,7 +67,7 @@ def upright(found: Published, *, transpose: bool) -> Matrix:
     return Matrix(found, found.array.T if transpose else found.array)
 
 
-def _flat(found: Published) -> AnyArray | FileArray:
+def _flat(found: SourceArray) -> AnyArray | FileArray:
     """(a, b, c) as (a x b, c)."""
     if isinstance(found.array, FileArray) and not found.array.fortran:
         return found.array.flattened()
@@ -75,7 +75,7 @@ def _flat(found: Published) -> AnyArray | FileArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ScoreStats:
     """What a matrix of scores holds."""
 
     low: float
@@ -91,7 +91,7 @@ class Seen:
         return max(-self.low, self.high)
 
 
-def survey(matrix: Matrix, *, padded: bool = False) -> Seen:
+def measure_scores(matrix: Matrix, *, padded: bool = False) -> ScoreStats:
     """The range of the scores, and columns that repeat; NaN and infinities are refused.
 
     padded: whether rows of nothing but -inf are padding, which is told and not refused.
@@ -114,7 +114,7 @@ def survey(matrix: Matrix, *, padded: bool = False) -> Seen:
     refuse_rows(matrix, bad, "NaN or infinite values", "leave these rows out, or write them again")
     if padding.all():
         raise matrix.found.problem("holds no scores: every row is -inf.")
-    return Seen(low, high, padding, repeats)
+    return ScoreStats(low, high, padding, repeats)
 
 
 def lengths(matrix: Matrix) -> tuple[float, float]:

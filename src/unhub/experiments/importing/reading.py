@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from unhub.experiments.importing.unpickling import unpickled
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find
-from unhub.io.columns import TEXTS
-from unhub.io.contents import WHOLE, Contents, Part, choose
-from unhub.io.damage import guarded
+from unhub.foundation.wording import argument, setting
+from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find, translate_errors
+from unhub.io.arrays import is_tensor, tensor_array
+from unhub.io.contents import NUMBERS, WHOLE, Contents, Part, check_numbers, choose, numpy_floats
 from unhub.io.file_array import FileArray
 from unhub.io.formats import FORMATS, PICKLES, read_contents
-from unhub.io.ids import read_ids
+from unhub.io.ids import TEXTS, read_ids
 from unhub.io.npy import npy_contents, open_npy
-from unhub.io.numbers import NUMBERS, check_numbers, numpy_floats
-from unhub.io.tensors import is_tensor, tensor_array
+from unhub.io.pickles import read_pickle
 from unhub.io.text import read_json, read_lines
 
 SIMS = "sims"
@@ -30,7 +28,7 @@ _DIMENSIONS = {1: "one", 2: "two", 3: "three"}
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class SourceArray:
     """An array as it was found: the argument it was given for, its file, and the numbers, left there if possible."""
 
     name: str
@@ -39,7 +37,7 @@ class Published:
 
     def problem(self, text: str) -> InputError:
         """The error whose sentence begins with the argument and the file."""
-        return InputError(f"{self.name}: {self.place} {text}")
+        return InputError(f"{argument(self.name)}: {self.place} {text}")
 
 
 @dataclass(frozen=True)
@@ -48,17 +46,17 @@ class Opener:
 
     trust: bool = False
 
-    def array(self, source: str, name: str, *, dims: tuple[int, ...] = (2,), kinds: str = NUMBERS) -> Published:
+    def array(self, source: str, name: str, *, dims: tuple[int, ...] = (2,), kinds: str = NUMBERS) -> SourceArray:
         """The array of so many dimensions that was named, that is called sims, or that is the only one."""
         address = find(source, name=name)
         contents, label = self._contents(address)
         fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
         key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
-        with guarded(address, label):
+        with translate_errors(address, label):
             array = _lazy(contents.parts[key].load())
-        found = Published(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
+        found = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
         if array.dtype.kind not in kinds:
-            check_numbers(f"{name}: {found.place}", array.dtype)
+            check_numbers(f"{argument(name)}: {found.place}", array.dtype)
         if array.ndim not in dims or 0 in array.shape:
             wanted = " or ".join(_DIMENSIONS[each] for each in dims)
             raise found.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
@@ -102,20 +100,20 @@ class Opener:
         check_is_file(address)
         check_not_empty(address)
         self._refuse(address, "is a pickle, which")
-        with guarded(address, "a pickle"), address.open() as file:
-            return unpickled(address, file)
+        with translate_errors(address, "a pickle"), address.open() as file:
+            return read_pickle(address, file)
 
     def _npy(self, address: Address) -> tuple[Contents, str]:
         """An array that may be of three dimensions, or of pickled objects."""
         label = FORMATS[".npy"].label
         check_not_empty(address)
-        with guarded(address, label):
+        with translate_errors(address, label):
             stored = open_npy(address)
             if stored.dtype.hasobject:
                 self._refuse(address, "holds pickled objects, which")
                 with stored.file.from_start() as file:
                     file.seek(stored.offset)
-                    return Contents(dict(_parts(unpickled(address, file), WHOLE, address.name))), label
+                    return Contents(dict(_parts(read_pickle(address, file), WHOLE, address.name))), label
             if len(stored.shape) == 3 and address.key is None:
                 return Contents({WHOLE: _part(stored.array)}), label
             return npy_contents(stored), label
@@ -123,8 +121,8 @@ class Opener:
     def _refuse(self, address: Address, what: str) -> None:
         if not self.trust:
             raise address.problem(
-                f"{what} can run code when opened; if you know whose it is, pass trust=True (--trust): arrays, tensors "
-                f"and plain containers are then taken from it, and nothing is run."
+                f"{what} can run code when opened; if you know whose it is, pass {setting('trust', True)}: arrays, "
+                f"tensors and plain containers are then read from it, and nothing is run."
             )
 
 

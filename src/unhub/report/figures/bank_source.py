@@ -1,18 +1,21 @@
-"""Does a bank that lies closer to the test queries help more? One point for each bank, and the rank correlation."""
+"""Does a bank that lies closer to the test queries help more? A point for each bank, and the rank correlation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from unhub.report.figures.captions import fitted
-from unhub.report.figures.inputs import drawable, numbers, short, some
-from unhub.report.figures.legend import legend_above
+from unhub.foundation.errors import InputError
+from unhub.metrics import LEVEL
+from unhub.report.figures.axes import drawable, numbers, short, some
+from unhub.report.figures.captions import fitted, legend_above
 from unhub.report.figures.point_labels import label_points
-from unhub.report.figures.rank_correlation import spearman
-from unhub.report.figures.style import COLUMN, INK, SMALL, blank, look, series_style, settle
+from unhub.report.figures.style import COLUMN, INK, SMALL, blank, look, settle
+from unhub.report.palette import SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +27,7 @@ def bank_source(
     metric: str = "R@1",
     baseline: float | None = None,
     rounds: int = 2000,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Figure:
     """A scatter of the metric over the distance from bank to test queries, with Spearman's rho and its interval.
@@ -39,7 +42,7 @@ def bank_source(
     drawable([places[there]], "points")
     shown = places[there]
     found = spearman(shown[:, 0], shown[:, 1], rounds=rounds, level=level, seed=seed)
-    style = series_style(0)
+    style = SERIES[0]
     with look():
         figure = blank(COLUMN, 2.7)
         axes: Any = figure.subplots()
@@ -55,12 +58,71 @@ def bank_source(
         axes.set_xlabel("earth mover's distance from bank to test queries")
         axes.set_ylabel(fitted(metric, 1.6))
         rho, low, high = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in (found.rho, found.low, found.high))
-        axes.set_title(
-            f"Spearman's ρ = {rho} ({found.pairs} banks)\n{level * 100:g} % bootstrap interval [{low}, {high}]"
-        )
+        axes.set_title(f"Spearman's ρ = {rho} ({found.pairs} banks)\n{level:.0%} bootstrap interval [{low}, {high}]")
         labels = [
             fitted(name, 1.2, SMALL) for name, place in zip(names, places, strict=True) if not np.isnan(place).any()
         ]
         settle(figure)
         label_points(axes, shown, labels, avoid=crossed)
     return figure
+
+
+FEWEST_PAIRS = 3
+"""pairs: with two, every correlation is 1 or -1"""
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """rho between -1 and 1 over ``pairs`` pairs, and its bootstrap percentile interval."""
+
+    rho: float
+    low: float
+    high: float
+    level: float
+    pairs: int
+    rounds: int
+    seed: int
+
+
+def spearman(x: ArrayLike, y: ArrayLike, *, rounds: int = 2000, level: float = LEVEL, seed: int = 0) -> RankCorrelation:
+    """The correlation of the ranks of x and y, equal values sharing their mean rank.
+
+    rho = cov(rank x, rank y) / (std(rank x) std(rank y))
+
+    x, y: (n,); pairs with a NaN are left out. Each round draws n pairs with replacement and ranks them anew; rounds
+    in which x or y is constant have no correlation and are left out. Where x or y is constant altogether, rho and its
+    interval are NaN. With few pairs the interval is wide, and rather too narrow than too wide.
+
+    >>> spearman([1, 2, 3, 4], [10, 8, 9, 1]).rho
+    -0.8
+    """
+    first = numbers(x, "x")
+    second = numbers(y, "y", shape=first.shape)
+    there = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[there], second[there]
+    if first.size < FEWEST_PAIRS:
+        raise InputError(
+            f"a rank correlation needs at least {FEWEST_PAIRS} pairs of numbers, but there are {first.size}."
+        )
+    if not 0 < level < 1 or rounds < 1:
+        raise InputError(
+            "level", f"is {level} and rounds {rounds}", "give a level between 0 and 1 and at least one round"
+        )
+    drawn = np.random.default_rng(seed).integers(first.size, size=(rounds, first.size))
+    rounds_of = _correlations(first[drawn], second[drawn])
+    rho = round(float(_correlations(first[None], second[None])[0]), 12)
+    sure = rounds_of[np.isfinite(rounds_of)]
+    low, high = np.quantile(sure, [(1 - level) / 2, (1 + level) / 2]) if sure.size else (np.nan, np.nan)
+    return RankCorrelation(rho, float(low), float(high), level, first.size, rounds, seed)
+
+
+def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """rho of each row; NaN where one side is constant."""
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(side, axis=1) for side in (x, y))
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    below = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    rho: NDArray[np.float64] = np.full(len(a), np.nan)
+    np.divide((a * b).sum(axis=1), below, out=rho, where=below > 0)
+    return rho

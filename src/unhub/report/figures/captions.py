@@ -1,45 +1,39 @@
-"""Text that comes from data: drawn as it is, in the letters that the fonts have, cut and wrapped to its place."""
+"""Text in figures: cut and wrapped to its place, in the letters that the fonts have, and the key above a figure."""
 
 from __future__ import annotations
 
 import unicodedata
-import warnings
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.optional import require
-from unhub.report.figures.style import BODY, DPI, families
+from unhub.report.figures.style import BODY, DPI, UNKNOWN, families, missing_letters
 
-UNKNOWN = "\N{WHITE SQUARE}"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ELLIPSIS = "…"
 
 
 def plain(text: str) -> str:
     """The text in one line, with a white square for each letter that no installed font has.
 
-    Controls and invisible marks that the fonts lack are left out. A warning names the letters that are missing.
+    Controls and invisible marks that the fonts lack are left out.
 
     >>> plain("two\\n lines")
     'two lines'
     """
     known = _letters()
-    kept, missing = [], []
-    for letter in " ".join(str(text).split()):
-        if ord(letter) in known:
-            kept.append(letter)
-        elif unicodedata.category(letter) not in ("Cc", "Cf", "Mn"):
-            kept.append(UNKNOWN)
-            missing.append(letter)
-    if missing:
-        named = ", ".join(f"U+{ord(letter):04X}" for letter in sorted(set(missing))[:3])
-        warnings.warn(
-            f"no installed font has {len(set(missing))} of the letters of a caption ({named}); they are drawn as "
-            f"{UNKNOWN}: install a font that has them, such as Noto Sans CJK.",
-            UnhubWarning,
-            stacklevel=2,
-        )
-    return "".join(kept)
+    letters: list[str] = []
+    with missing_letters() as missing:
+        for letter in " ".join(str(text).split()):
+            if ord(letter) in known:
+                letters.append(letter)
+            elif unicodedata.category(letter) not in ("Cc", "Cf", "Mn"):
+                letters.append(UNKNOWN)
+                missing.add(letter)
+    return "".join(letters)
 
 
 def fitted(text: str, width: float, size: float = BODY, lines: int = 1) -> str:
@@ -99,3 +93,51 @@ def _letters() -> frozenset[int]:
     manager = require("matplotlib.font_manager", extra="figures")
     paths = [manager.findfont(name, fallback_to_default=False) for name in families()]
     return frozenset().union(*(manager.get_font(path).get_charmap() for path in paths))
+
+
+LINE_SAMPLE, DOT_SAMPLE = 2.4, 0.8
+"""how long the sample before a name is, in letters: a line with its marker, or a marker alone"""
+
+_AROUND = 0.24
+"""inches between a sample and its name, and behind the name"""
+
+
+def columns_of(names: Sequence[str], width: float, sample: float = LINE_SAMPLE) -> int:
+    """How many names stand side by side: as many as fit, in rows of about the same length."""
+    wide = [extent(_shown(name, width))[0] + _AROUND + sample * BODY / 72 for name in names]
+    for rows in range(1, len(names) + 1):
+        columns = -(-len(names) // rows)
+        if sum(max(wide[at : at + rows]) for at in range(0, len(names), rows)) <= width:
+            return columns
+    return 1
+
+
+def rows_of(names: Sequence[str], width: float) -> int:
+    """How many rows the key has."""
+    return -(-len(names) // columns_of(names, width))
+
+
+def legend_above(
+    figure: Figure, handles: Sequence[Any], names: Sequence[str], *, outside: bool = True, sample: float = LINE_SAMPLE
+) -> None:
+    """Puts the key above everything; ``outside`` lets a constrained layout make room for it.
+
+    The names are put in afterwards: matplotlib leaves out names that begin with an underscore.
+    """
+    width = figure.get_figwidth()
+    legend = figure.legend(
+        handles,
+        [str(number) for number in range(len(names))],
+        loc="outside upper center" if outside else "upper center",
+        ncols=columns_of(names, width, sample),
+        handlelength=sample,
+        markerscale=1.0 if sample == LINE_SAMPLE else 2.0,
+        borderaxespad=0.2,
+        columnspacing=1.2,
+    )
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(_shown(name, width))
+
+
+def _shown(name: str, width: float) -> str:
+    return fitted(name, width - 2 * _AROUND, BODY)

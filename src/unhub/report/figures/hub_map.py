@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.report.figures.captions import fitted
-from unhub.report.figures.inputs import numbers
-from unhub.report.figures.legend import DOT as DOT_ALONE
-from unhub.report.figures.legend import legend_above
+from unhub.report.figures.axes import numbers
+from unhub.report.figures.captions import DOT_SAMPLE, fitted, legend_above
 from unhub.report.figures.point_labels import label_points
-from unhub.report.figures.style import BLACK, COLUMN, FAINT, SMALL, blank, look, series_style, settle
+from unhub.report.figures.style import COLUMN, FAINT, SMALL, blank, look, settle
+from unhub.report.palette import BLACK, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,8 +88,8 @@ def _draw(
         axes.set_xlabel(fitted(note, COLUMN - 0.2, SMALL), size=SMALL)
         axes.spines[:].set(visible=True, color=FAINT)
         handles = []
-        for at in range(len(which)):
-            style, mine = series_style(at), number == at
+        for at, style in enumerate(series_styles(which)):
+            mine = number == at
             common, large = places[mine & ~hub], mine & hub
             plain = {"s": dot, "marker": style.marker, "color": style.colour, "linewidths": 0, "alpha": 0.55}
             handles.append(axes.scatter(common[:, 0], common[:, 1], **plain, zorder=2))
@@ -99,7 +98,7 @@ def _draw(
             axes.scatter(places[large, 0], places[large, 1], s=area, **strong, zorder=4)
         texts = [f"{fitted(names[at], 1.1, SMALL)} ({counts[at]:g})" if names else f"{counts[at]:g}" for at in hubs]
         legend_above(
-            figure, handles, [f"{kind} ({(number == at).sum():,})" for at, kind in enumerate(which)], sample=DOT_ALONE
+            figure, handles, [f"{kind} ({(number == at).sum():,})" for at, kind in enumerate(which)], sample=DOT_SAMPLE
         )
         settle(figure)
         label_points(axes, places[hubs], texts, avoid=places[hubs], dot=HALF)

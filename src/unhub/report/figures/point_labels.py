@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhub.report.figures.captions import extent
-from unhub.report.figures.style import DPI, GREY, INK, SMALL
+from unhub.report.figures.style import DPI, INK, SMALL
+from unhub.report.palette import GREY
 
 DISTANCES = (0.0, 0.06, 0.13, 0.2, 0.3, 0.42, 0.56)
 """inches from the edge of a point to its name; the nearest that is free is taken"""

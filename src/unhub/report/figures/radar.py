@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unhub.experiments.figure_data import FEWEST_AXES, RadarAxis
 from unhub.foundation.errors import InputError
-from unhub.report.figures.captions import extent, fitted
-from unhub.report.figures.inputs import numbers, some
-from unhub.report.figures.legend import legend_above, rows_of
-from unhub.report.figures.ring_labels import Label, placed
-from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, look, page, series_style
+from unhub.report.figures.axes import numbers, some
+from unhub.report.figures.captions import extent, fitted, legend_above, rows_of
+from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, look, page
+from unhub.report.palette import series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,17 +29,8 @@ LEAST = 0.002
 BESIDE = 0.1
 """inches from a spoke to its numbers, so that lines do not cover them"""
 
-FEWEST, MOST, NARROW = 3, 16, 8
-"""axes that a radar can have; up to so many fit into one column"""
-
-
-@dataclass(frozen=True)
-class RadarAxis:
-    """One axis: its name, whether a larger value is better (a skewness, for one, is not), and the most it can be."""
-
-    label: str
-    larger_is_better: bool = True
-    most: float | None = None
+MOST, NARROW = 16, 8
+"""axes that a radar can have at most, and that fit into one column"""
 
 
 def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> Figure:
@@ -48,8 +39,8 @@ def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> F
     series: name -> one value for each axis, NaN where there is none: the line has a gap there.
     """
     shown = [RadarAxis(axis) if isinstance(axis, str) else axis for axis in axes]
-    if not FEWEST <= len(shown) <= MOST:
-        raise InputError(f"axes has {len(shown)} entries; a radar can be read with {FEWEST} to {MOST}.")
+    if not FEWEST_AXES <= len(shown) <= MOST:
+        raise InputError(f"axes has {len(shown)} entries; a radar can be read with {FEWEST_AXES} to {MOST}.")
     some(series, "series", "series")
     table = np.stack([numbers(v, f"series {name!r}", shape=(len(shown),)) for name, v in series.items()])
     for axis, column in zip(shown, table.T, strict=True):
@@ -81,14 +72,13 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
         shares[:, at] = share if axis.larger_is_better else 1 - share
         _ticks(sheet, centre, spokes[at] * radius, low, step, axis.larger_is_better, every=1 if len(axes) <= 6 else 2)
     handles = []
-    for number, row in enumerate(shares):
-        look_of = series_style(number)
+    for style, row in zip(series_styles(names), shares, strict=True):
         points = centre + spokes * radius * (INNER + (1 - INNER) * row)[:, None]
         closed = np.vstack([points, points[:1]])
-        style = {"color": look_of.colour, "marker": look_of.marker, "linestyle": look_of.line}
-        handles += sheet.plot(closed[:, 0], closed[:, 1], **style, zorder=4, clip_on=False)
+        pen = {"color": style.colour, "marker": style.marker, "linestyle": style.line}
+        handles += sheet.plot(closed[:, 0], closed[:, 1], **pen, zorder=4, clip_on=False)
         if np.isfinite(points).all():
-            sheet.fill(closed[:, 0], closed[:, 1], color=look_of.colour, alpha=0.06, linewidth=0, zorder=2)
+            sheet.fill(closed[:, 0], closed[:, 1], color=style.colour, alpha=0.06, linewidth=0, zorder=2)
     legend_above(figure, handles, names, outside=False)
     return figure
 
@@ -150,3 +140,61 @@ def _ticks(
         inward = unit * abs(unit[0]) * extent(text, SMALL - 0.5)[0] / 2
         at = centre + end * (INNER + (1 - INNER) * ring / RINGS) + across - inward
         sheet.text(*at, text, ha="center", va="center", size=SMALL - 0.5, color="#444444", bbox=box, zorder=5)
+
+
+LABEL_PAD = 0.11
+"""inches between the circle and a name"""
+
+LABEL_GAP = 0.03
+"""inches between two names"""
+
+SMALLEST_RADIUS = 0.6
+"""inches: a smaller radius cannot be read; long names then stand closer to the edge"""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text and its place: centre and size in inches, the circle's centre being (0, 0) and y going up."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def placed(texts: Sequence[str], angles: NDArray[np.float64], radius: float, width: float) -> tuple[float, list[Label]]:
+    """The largest radius up to the one asked for at which all names fit into the width, and the names in place."""
+    sizes = [extent(text, BODY) for text in texts]
+    for (wide, _), angle in zip(sizes, angles, strict=True):
+        if abs(np.cos(angle)) > 1e-6:
+            radius = min(radius, (width / 2 - wide - 0.06) / abs(np.cos(angle)) - LABEL_PAD)
+    radius = max(radius, SMALLEST_RADIUS)
+    labels = []
+    for text, (wide, high), angle in zip(texts, sizes, angles, strict=True):
+        side = np.sign(np.round(np.cos(angle), 6))
+        x = (radius + LABEL_PAD) * np.cos(angle) + side * wide / 2
+        y = (radius + LABEL_PAD) * np.sin(angle) + np.sin(angle) * high / 2
+        labels.append(Label(text, float(x), float(y), wide, high))
+    return radius, _apart(labels)
+
+
+def _apart(labels: list[Label]) -> list[Label]:
+    """The names with those that overlap moved up or down, away from the middle; the ones nearest to it stay."""
+    order = sorted(range(len(labels)), key=lambda at: (abs(round(labels[at].y, 6)), at))
+    settled: list[int] = []
+    for at in order:
+        up = 1.0 if labels[at].y >= 0 else -1.0
+        for _ in labels:
+            blocking = [labels[other] for other in settled if _overlap(labels[at], labels[other])]
+            if not blocking:
+                break
+            edge = max(up * other.y + other.height / 2 for other in blocking)
+            labels[at] = replace(labels[at], y=up * (edge + LABEL_GAP + labels[at].height / 2))
+        settled.append(at)
+    return labels
+
+
+def _overlap(one: Label, other: Label) -> bool:
+    across = abs(one.x - other.x) < (one.width + other.width) / 2 + LABEL_GAP
+    return across and abs(one.y - other.y) < (one.height + other.height) / 2 + LABEL_GAP / 2

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.metrics import antihub_share, skewness
+from unhub.report.figures.axes import count_edges, drawable, numbers, plain_log
 from unhub.report.figures.captions import fitted
-from unhub.report.figures.inputs import drawable, numbers
-from unhub.report.figures.log_axis import plain_log
-from unhub.report.figures.style import BLUE, BODY, COLUMN, INK, MAP, SMALL, VERMILION, blank, look, settle
+from unhub.report.figures.style import BODY, COLUMN, INK, SMALL, blank, look, settle
+from unhub.report.palette import BLUE, MAP, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +87,7 @@ def _draw(
     colours = figure.colorbar(image, ax=list(maps), fraction=0.06, pad=0.02, extend="both")
     colours.outline.set_visible(False)
     colours.ax.tick_params(length=2)
-    edges = bins(np.concatenate(counts))
+    edges = count_edges(int(np.ceil(np.concatenate(counts).max())), BARS)
     tallest = max(np.histogram(values, edges)[0].max() for values in counts)
     for axes, values, colour in zip(bars, counts, (VERMILION, BLUE), strict=True):
         _histogram(axes, values, edges, colour, tallest)
@@ -97,13 +97,6 @@ def _draw(
     figure.supxlabel("queries that retrieve the target", size=BODY)
     settle(figure)
     return figure
-
-
-def bins(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Edges of equal width, whole numbers wide and half a number off, so that each count falls into one bar."""
-    most = int(np.ceil(counts.max()))
-    wide = -(-(most + 1) // BARS)
-    return np.arange(0, most + 1 + wide, wide, dtype=np.float64) - 0.5
 
 
 def _histogram(axes: Any, counts: NDArray[np.float64], edges: NDArray[np.float64], colour: str, tallest: int) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unhub.foundation.atomic import replace_file
+from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.optional import require
 
 if TYPE_CHECKING:
@@ -18,22 +23,12 @@ COLUMN, PAGE = 3.33, 7.0
 """inches: the width of one column and of two"""
 
 DPI = 200
+UNKNOWN = "\N{WHITE SQUARE}"
 
 BODY, SMALL = 8.0, 7.0
 """points: titles, labels and legends; numbers and captions inside a figure"""
 
-BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#808080"
-PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
-"""Okabe and Ito's colours, with grey instead of yellow, which white paper swallows"""
-
-RIGHT, WRONG = GREEN, VERMILION
 INK, FAINT = "#333333", "#BBBBBB"
-MAP = "cividis"
-"""a colour map made for colour-blind readers; its lightness rises all the way, so that grey prints keep it"""
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 _FALLBACKS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Source Han Sans SC", "WenQuanYi Zen Hei",
@@ -74,22 +69,28 @@ _LOOK = {
 _ONE_AT_A_TIME = threading.RLock()
 
 
-@dataclass(frozen=True)
-class Series:
-    """How one series is drawn: colour, marker and line, each enough to tell it from the others."""
-
-    colour: str
-    marker: str
-    line: Any
+_MISSING: ContextVar[set[str] | None] = ContextVar("letters that no font has", default=None)
 
 
-def series_style(number: int) -> Series:
-    """The look of the series with this number, counted from 0; equal numbers look equal in every figure.
+@contextmanager
+def missing_letters() -> Iterator[set[str]]:
+    """Inside, letters that no installed font has are collected; the outermost block has those of all figures."""
+    outer = _MISSING.get()
+    letters: set[str] = set() if outer is None else outer
+    token = _MISSING.set(letters)
+    try:
+        yield letters
+    finally:
+        _MISSING.reset(token)
 
-    >>> series_style(0)
-    Series(colour='#0072B2', marker='o', line='-')
-    """
-    return Series(PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)], LINES[number % len(LINES)])
+
+def missing_note(letters: Iterable[str]) -> str:
+    """A sentence about letters that no installed font has."""
+    named = ", ".join(f"U+{ord(letter):04X}" for letter in sorted(letters)[:3])
+    return (
+        f"no installed font has {len(set(letters))} of the letters of a figure ({named}); they are drawn as {UNKNOWN}: "
+        f"install a font that has them, such as Noto Sans CJK."
+    )
 
 
 @contextmanager
@@ -97,10 +98,15 @@ def look() -> Iterator[None]:
     """Inside, matplotlib has our settings and nobody else's; afterwards it has those of before.
 
     matplotlib's settings belong to the process and it is not made for threads, so that one figure is drawn at a time.
+    Letters that no font has are warned of once for each figure, unless somebody collects them.
     """
     style = require("matplotlib.style", extra="figures")
-    with _ONE_AT_A_TIME, style.context(["default", _LOOK | {"font.family": list(families())}]):
+    outermost = _MISSING.get() is None
+    settings = _LOOK | {"font.family": list(families())}
+    with _ONE_AT_A_TIME, style.context(["default", settings]), missing_letters() as letters:
         yield
+    if outermost and letters:
+        warnings.warn(missing_note(letters), UnhubWarning, stacklevel=4)
 
 
 @cache
@@ -136,3 +142,20 @@ def page(width: float, height: float) -> tuple[Figure, Any]:
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
     return figure, axes
+
+
+_METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
+"""equal figures make equal files: no date, and no version in a PNG"""
+
+
+def save(figure: Figure, stem: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Writes ``stem``.pdf and ``stem``.png and gives back both paths; each file is complete or not there.
+
+    The PDF is made of lines and letters, its fonts embedded as type 42, which publishers ask for.
+    """
+    pdf, png = (Path(f"{os.fspath(stem)}.{ending}") for ending in ("pdf", "png"))
+    with look():
+        for path, ending in ((pdf, "pdf"), (png, "png")):
+            with replace_file(path) as temporary:
+                figure.savefig(temporary, format=ending, dpi=DPI, metadata=_METADATA[ending])
+    return pdf, png

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from unhub.explore.story_model import Story
+from unhub.analysis.story_model import Story
+from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.report.html import charts, number_tables, words
-from unhub.report.html.heat import heat
-from unhub.report.html.thumbnails import thumbnails
+from unhub.report.figures.items import thumbnail
+from unhub.report.html import charts, formats
+from unhub.report.palette import stylesheet
 
 LIMIT = 5_000_000
 """bytes of a report at the most"""
+THUMBNAIL = 96
+"""pixels of a picture, at most"""
 TOO_LARGE = "Pictures are left out, since the report would be larger than 5 MB with them."
-LOOK = files("unhub.report") / "look"
-STYLES = ("tokens.css", "report.css")
 UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """characters that no page may hold as they are: controls, those that turn the direction of the text around them, and
 halves of characters, which stand for bytes of a file's name that are no UTF-8"""
@@ -45,17 +49,16 @@ def _escaped(text: str) -> str:
 
 def _rendered(story: Story, drawn: dict[str, Any], pictures: dict[str, str], notes: list[str]) -> str:
     safe = require("markupsafe", extra="report").Markup
-    style = "\n".join((LOOK / name).read_text(encoding="utf-8") for name in STYLES)
     rendered: str = (
         _templates()
         .get_template("report.html.j2")
         .render(
             story=story,
             notes=[*story.notes, *notes],
-            style=safe(style),
+            style=safe(stylesheet("tokens.css", "report.css")),
             data=safe(embedded(story)),
             pictures=pictures,
-            verdict=words.VERDICTS[story.verdict.kind],
+            verdict=formats.VERDICTS[story.verdict.kind],
             chosen=next(line for line in story.table.lines if line.label == story.method),
             transductive=any(line.transductive for line in story.table.lines),
             drawn={key: [safe(each) for each in value] for key, value in drawn.items()},
@@ -76,9 +79,9 @@ def embedded(story: Story) -> str:
 
 def _drawings(story: Story) -> dict[str, list[str]]:
     """Every picture of lines and the heat maps, as SVG."""
-    maps = [heat(story.heat, "no correction", after=False)]
+    maps = [charts.heat(story.heat, "no correction", after=False)]
     if story.heat.after is not None:
-        maps.append(heat(story.heat, story.name, after=True))
+        maps.append(charts.heat(story.heat, story.name, after=True))
     return {
         "occurrences": [charts.occurrence(each, story.name) for each in story.occurrences],
         "lorenz": [charts.lorenz(story.lorenz, story.name)],
@@ -99,12 +102,34 @@ def _templates() -> Any:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "number": words.number, "signed": words.signed, "percent": words.percent, "place": words.place,
-        "called": words.called, "one": words.one, "interval": words.interval, "setting": words.setting,
+        "number": formats.number, "signed": formats.signed, "percent": formats.percent, "place": formats.place,
+        "called": formats.called, "one": formats.one, "interval": formats.interval, "setting": formats.setting,
     }  # fmt: skip
     made.globals |= {
-        "blocks": number_tables.blocks, "bars": number_tables.bars, "sums": number_tables.sums,
-        "curve": number_tables.curve,
-        "errors": number_tables.errors, "places": number_tables.places, "hashes": number_tables.hashes,
+        "blocks": formats.blocks, "bars": formats.bars, "sums": formats.sums,
+        "curve": formats.curve,
+        "errors": formats.errors, "places": formats.places, "hashes": formats.hashes,
     }  # fmt: skip
     return made
+
+
+def thumbnails(pictures: Mapping[str, Path]) -> tuple[dict[str, str], list[str]]:
+    """An address with the data of each picture, by its key; and a sentence for each file that cannot be read."""
+    addresses: dict[Path, str] = {}
+    thumbs, notes = {}, []
+    for key, path in pictures.items():
+        try:
+            if path not in addresses:
+                addresses[path] = _address(path)
+            thumbs[key] = addresses[path]
+        except InputError:
+            notes.append(f"The picture {path.name} cannot be read, and is left out.")
+    return thumbs, list(dict.fromkeys(notes))
+
+
+def _address(path: Path) -> str:
+    images, features = require("PIL.Image", extra="report"), require("PIL.features", extra="report")
+    kind = "webp" if features.check("webp") else "jpeg"
+    sink = io.BytesIO()
+    images.fromarray(thumbnail(path, THUMBNAIL)).save(sink, kind, quality=80)
+    return f"data:image/{kind};base64,{base64.b64encode(sink.getvalue()).decode('ascii')}"

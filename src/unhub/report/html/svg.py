@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from unhub.foundation.optional import require
 from unhub.report.figures.style import look
-from unhub.report.html.palette import INK, LINE, QUIET, SHEET, tied
+from unhub.report.palette import LIGHT, with_variables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+INK, QUIET, LINE, SHEET = (LIGHT[name] for name in ("ink", "quiet", "line", "sheet"))
+BEFORE, AFTER = LIGHT["before"], LIGHT["after"]
 WIDTH, HEIGHT = 4.6, 3.0
 """inches, of which a page of any width makes what it has room for"""
 SIZE = 9.0
@@ -73,4 +75,4 @@ def inline(figure: Figure, key: str, words: str) -> str:
     head = (
         f'<svg class="drawn" role="img" aria-label="{label}" viewBox="\\1" xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
-    return tied(_HEAD.sub(lambda found: head.replace("\\1", found[1]), text, count=1)).strip()
+    return with_variables(_HEAD.sub(lambda found: head.replace("\\1", found[1]), text, count=1)).strip()

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import CollectionBase, results_of
 from unhub.stores.address import Address
 from unhub.stores.chroma import items
-from unhub.stores.chroma.client import checked
-from unhub.stores.chroma.handle import Connection, Handle
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
+from unhub.stores.chroma.client import Connection, Handle, checked
+from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Metric, SearchResults
 
 LISTED = 50_000
 """ids that a scan asks for at once"""
@@ -27,8 +26,6 @@ READ = 2**21
 """numbers that are read at once: the client makes a Python float of each"""
 ASKED = 1024
 """queries in one request: a rare filter can make each take tens of milliseconds"""
-LONGEST_NAME = 512
-ABILITIES = Abilities(forms=("augment", "constant_norm", "rerank"), exact=False)
 
 
 def open_collection(address: Address) -> Collection:
@@ -37,23 +34,16 @@ def open_collection(address: Address) -> Collection:
     return ChromaCollection(Handle(whole, Connection(whole)))
 
 
-@dataclass
-class ChromaCollection:
+class ChromaCollection(CollectionBase):
     """One collection of Chroma."""
 
     kind: ClassVar[str] = "chroma"
-    handle: Handle
-    abilities: Abilities = field(default=ABILITIES, repr=False)
+    abilities = Abilities(strategies=("augment", "constant_norm", "rerank"), exact=False)
+    longest_name = 512
 
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return str(self.handle.address)
-
-    @property
-    def name(self) -> str:
-        """Its name within the database."""
-        return self.handle.address.parts[1]
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle.address)
+        self.handle = handle
 
     def exists(self) -> bool:
         """Whether it is there."""
@@ -92,27 +82,19 @@ class ChromaCollection:
             if len(page) < block:
                 return
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k most similar by Chroma's graph; ``filter`` is a where, or {"where": ..., "where_document": ...}."""
         if exact:
             raise InputError(f"{self.url}: Chroma always searches by its graph; leave out exact=True.")
         asked = np.ascontiguousarray(queries, dtype=np.float32)
         narrowed = items.narrowing(self.url, filter)
-        ids = np.full((len(asked), k), None, dtype=object)
-        scores = np.full((len(asked), k), -np.inf, dtype=np.float32)
+        hits: list[tuple[list[str], FloatArray]] = []
         rows = min(ASKED, items.fitting(asked.shape[1], items.ASKED))
         for start in range(0, len(asked), rows):
             some = asked[start : start + rows]
             metric, *answer = self.handle.ask("cannot be searched", items.neighbours, some, k, narrowed)
-            for row, (found, distances) in enumerate(zip(*answer, strict=True), start):
-                ids[row, : len(found)] = found
-                scores[row, : len(found)] = items.similarities(metric, distances)
-        return Found(ids, scores)
-
-    def derived(self, tag: str) -> str:
-        """The name of a collection made from this one."""
-        ending = f"_unhub_{tag}"
-        return self.name[: LONGEST_NAME - len(ending)] + ending
+            hits += [(ids, items.similarities(metric, distances)) for ids, distances in zip(*answer, strict=True)]
+        return results_of(hits, k)
 
     def sibling(self, name: str) -> Collection:
         """Another collection of the same database."""
@@ -128,9 +110,12 @@ class ChromaCollection:
         if self.exists():
             return
         same = cast(ChromaCollection, like).handle.ask("cannot be described", items.made_like, dim, metric)
-        self.handle.ask_client("cannot be created", _create, self.name, same)
+        self.handle.ask_client(
+            "cannot be created",
+            lambda client: client.get_or_create_collection(self.name, **same, embedding_function=None),
+        )
 
-    def put(self, block: Block) -> None:
+    def upsert(self, block: Block) -> None:
         """Writes items; they are in the graph when this comes back."""
         self.handle.ask("cannot be written", items.replace_items, block, self.handle.batch())
 
@@ -138,7 +123,7 @@ class ChromaCollection:
         """Takes items out; the graph keeps their places and goes through them until it is made anew."""
         batch = self.handle.batch()
         for start in range(0, len(ids), batch):
-            self.handle.ask("cannot be changed", _delete, list(ids[start : start + batch]))
+            self.handle.ask("cannot be changed", items.delete, list(ids[start : start + batch]))
 
     def finish(self) -> None:
         """Makes sure that all is in the graph: a store that was opened anew first takes up what was not saved."""
@@ -147,16 +132,8 @@ class ChromaCollection:
     def drop(self) -> None:
         """Removes it."""
         if self.exists():
-            self.handle.ask_client("cannot be removed", _drop, self.name)
+            self.handle.ask_client("cannot be removed", lambda client: client.delete_collection(self.name))
         self.handle.forget()
-
-    def alias(self, name: str) -> str | None:
-        """None: Chroma has no aliases."""
-        return None
-
-    def point(self, name: str, collection: str | None) -> None:
-        """Refuses: Chroma has no aliases."""
-        raise InputError(f"{self.url}: Chroma has no aliases; search the new collection by its own name.")
 
     def close(self) -> None:
         """Lets go of the client; it is opened again if it is needed."""
@@ -165,15 +142,3 @@ class ChromaCollection:
 
     def _changed(self) -> StoreError:
         return StoreError(f"{self.url} changed while it was read; run the same again when nothing is taken out of it.")
-
-
-def _delete(chroma: Any, ids: list[str]) -> None:
-    chroma.delete(ids=ids)
-
-
-def _create(client: Any, name: str, same: dict[str, Any]) -> None:
-    client.get_or_create_collection(name, **same, embedding_function=None)
-
-
-def _drop(client: Any, name: str) -> None:
-    client.delete_collection(name)

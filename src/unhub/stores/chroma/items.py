@@ -8,7 +8,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.lengths import are_unit
+from unhub.stores.adapter import are_unit
 from unhub.stores.protocol import Block, Description, Metric
 
 DIM = "unhub:dim"
@@ -19,7 +19,7 @@ PAYLOAD = 24 * 2**20
 WRITTEN, ASKED = 16 / 3, 24.0
 """bytes of a number in a request: base64 where it is written, text where it is asked for"""
 _REST = ["metadatas", "documents", "uris"]
-"""what ``Block.rest`` has of each item, in this order"""
+"""what ``Block.payload`` has of each item, in this order"""
 _LOOKED_AT = 256
 WIDER = 1.4
 """how many times the candidates of the raw graph a search of corrected vectors keeps, to miss no more"""
@@ -75,6 +75,7 @@ def description(chroma: Any, url: str) -> Description:
         index=kind,
         exact=False,
         unit=are_unit(seen),
+        graph=kind == "hnsw",
     )
 
 
@@ -92,6 +93,11 @@ def read(chroma: Any, ids: list[str]) -> Block | None:
     order = [row[each] for each in ids]
     vectors = np.asarray(answer["embeddings"], dtype=np.float32)[order]
     return Block(ids, vectors, [tuple(answer[name][at] for name in _REST) for at in order])
+
+
+def delete(chroma: Any, ids: list[str]) -> None:
+    """Takes items out."""
+    chroma.delete(ids=ids)
 
 
 def narrowing(url: str, filter: Any) -> dict[str, Any]:
@@ -132,10 +138,12 @@ def replace_items(chroma: Any, block: Block, batch: int) -> None:
 
 def _replace(chroma: Any, block: Block) -> None:
     columns: dict[str, Any] = {}
-    if block.rest is not None:
+    if block.payload is not None:
         _forget_stale(chroma, block)
         # Chroma gives an item without metadata {}, if it has a document, but does not take it back.
-        columns = {name: [None if item[at] == {} else item[at] for item in block.rest] for at, name in enumerate(_REST)}
+        columns = {
+            name: [None if item[at] == {} else item[at] for item in block.payload] for at, name in enumerate(_REST)
+        }
         columns = {name: values for name, values in columns.items() if any(each is not None for each in values)}
     try:
         chroma.upsert(ids=block.ids, embeddings=np.asarray(block.vectors, dtype=np.float32), **columns)
@@ -151,7 +159,7 @@ def _replace(chroma: Any, block: Block) -> None:
 def _forget_stale(chroma: Any, block: Block) -> None:
     """Takes out items that have more than they shall have: an upsert adds to what is there and takes nothing away."""
     there = chroma.get(ids=block.ids, include=_REST)
-    wanted = dict(zip(block.ids, block.rest or (), strict=True))
+    wanted = dict(zip(block.ids, block.payload or (), strict=True))
     old = zip(there["ids"], there["metadatas"], there["documents"], there["uris"], strict=True)
     stale = [each for each, *rest in old if not _keys(tuple(rest)) <= _keys(wanted[each])]
     if stale:

@@ -15,11 +15,11 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
-from unhub.foundation.file_stamp import Stamp, stamp_of
 from unhub.foundation.optional import require
-from unhub.foundation.probing import Vetted, probe
-from unhub.foundation.regular_files import why_not_regular
+from unhub.foundation.probing import AnswerCache, probe
+from unhub.foundation.regular_files import Stamp, stamp_of, why_not_regular
 from unhub.foundation.types import FloatArray, IntArray
+from unhub.stores.adapter import CollectionBase, are_unit, checked_queries, guarded
 from unhub.stores.address import Address
 from unhub.stores.faiss.index import (
     all_ids,
@@ -28,26 +28,25 @@ from unhub.stores.faiss.index import (
     kind_of,
     make_reconstructible,
     metric_of,
+    quantiser_of,
+    raise_effort,
     reconstruct,
     removed,
     search_within,
     spec_of,
-    turn,
 )
-from unhub.stores.faiss.on_disk import other_file
 from unhub.stores.faiss.spool import Spool
-from unhub.stores.faults import guarded
-from unhub.stores.lengths import are_unit
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
+from unhub.stores.faiss.vetting import other_file
+from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Metric, SearchResults
 
 SUFFIX = ".faiss"
 MARK = b"\nunhub: a corrected index that unhub export has written; unhub rollback removes it\n"
 """the end of every index file that ``create`` has begun; faiss itself reads no further than the index"""
 
-_PROBE = Path(__file__).with_name("index_probe.py")
+_PROBE = Path(__file__).with_name("vetting.py")
 _SIZES_IN_MEMORY = 4  # an index in memory is as large as its file, with a table of its ids beside it
 _REASON = 160  # characters of faiss's own words that still help
-_vetted = Vetted()
+_vetted = AnswerCache()
 
 
 def open_collection(address: Address) -> FaissIndex:
@@ -60,7 +59,7 @@ def open_collection(address: Address) -> FaissIndex:
     return FaissIndex(address)
 
 
-class FaissIndex:
+class FaissIndex(CollectionBase):
     """One index file; ``?index=`` names a factory string for corrected copies, if the index does not tell its own."""
 
     kind = "faiss"
@@ -70,21 +69,17 @@ class FaissIndex:
         metrics=("ip", "l2"),
         exact=False,
         snapshot=True,
+        noun="file",
     )
 
     def __init__(self, address: Address) -> None:
-        self.address = address
+        super().__init__(address)
         self.path = Path(address.path)
         self._spool = Spool(self.path.with_name(f"{self.path.name}.part"))
         self._loaded: tuple[Stamp, Any, IntArray] | None = None
         self._gone: set[str] = set()
         self._turned = False
         self._lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return str(self.address)
 
     @property
     def name(self) -> str:
@@ -103,7 +98,18 @@ class FaissIndex:
         kind = kind_of(index)
         kept = _dtype(kind)
         unit = are_unit(first, blurred=not kept.startswith("float"))
-        return Description(self.url, metric_of(index), index.d, len(ids), kind, exact, kept, unit)
+        return Description(
+            self.url,
+            metric_of(index),
+            index.d,
+            len(ids),
+            kind,
+            exact,
+            kept,
+            unit,
+            graph=hasattr(inner(index), "hnsw"),
+            quantiser=quantiser_of(index),
+        )
 
     def scan(self, block: int = BLOCK) -> Iterator[Block]:
         """Every vector, as exactly as the index has kept it."""
@@ -121,18 +127,14 @@ class FaissIndex:
         for start in range(0, len(every), block):
             yield [str(each) for each in every[start : start + block]]
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by the index's own metric; ``filter`` is a list of ids, or a faiss IDSelector."""
         if exact:
             raise InputError(
                 "a faiss index cannot be asked for an exact search; search the vectors with Correction.search."
             )
         index, every = self._index()
-        asked = np.ascontiguousarray(queries, dtype=np.float32)
-        if asked.ndim != 2 or asked.shape[1] != index.d:
-            raise InputError(
-                f"queries have shape {asked.shape} but {self.url} has dimension {index.d}; use the same model."
-            )
+        asked = checked_queries(self.url, queries, index.d)
         with guarded(self.address, "cannot be searched"):
             if filter is None:
                 scores, labels = index.search(asked, k)
@@ -173,7 +175,7 @@ class FaissIndex:
             elif self._spool.spec() != made:
                 raise InputError(f"{self._spool.folder} was begun for another kind of index; remove it, export again.")
 
-    def put(self, block: Block) -> None:
+    def upsert(self, block: Block) -> None:
         """Appends to the spool."""
         with guarded(self.address, "cannot be written"):
             if not self._spool.exists():
@@ -203,9 +205,9 @@ class FaissIndex:
         self._turned = False
         self._loaded = None
 
-    def harder(self, factor: float) -> bool:
+    def raise_effort(self, factor: float) -> bool:
         """Has searches of a graph or of inverted lists look at more; a flat index has nothing to turn."""
-        if not turn(self._index()[0], factor):
+        if not raise_effort(self._index()[0], factor):
             return False
         self._turned = True
         return True
@@ -216,14 +218,6 @@ class FaissIndex:
             self._spool.drop()
             self.path.unlink(missing_ok=True)
         self._loaded = None
-
-    def alias(self, name: str) -> str | None:
-        """None: files have no aliases."""
-        return None
-
-    def point(self, name: str, collection: str | None) -> None:
-        """Refused: files have no aliases."""
-        raise InputError("a faiss file has no aliases; open the new file by its name.")
 
     def close(self) -> None:
         """Lets go of the index."""
@@ -318,13 +312,13 @@ def _numbers(ids: Any) -> Any:
         ) from None
 
 
-def _found(labels: IntArray, scores: FloatArray) -> Found:
+def _found(labels: IntArray, scores: FloatArray) -> SearchResults:
     ids = labels.astype(object)
     missing = labels < 0
     if missing.any():
         ids[missing] = None
         scores = np.where(missing, np.float32(-np.inf), scores)
-    return Found(ids, scores)
+    return SearchResults(ids, scores)
 
 
 def _dtype(kind: str) -> str:

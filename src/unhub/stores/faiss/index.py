@@ -13,7 +13,7 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.stores.protocol import BLOCK, Metric
+from unhub.stores.protocol import BLOCK, Metric, Quantiser
 
 if TYPE_CHECKING:
     from unhub.stores.faiss.spool import Spool
@@ -44,12 +44,12 @@ class Spec:
             return replace(self, metric=metric)
         return replace(self, factory=_requantised(self.factory, self.dim, dim), dim=dim, metric=metric)
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The fields as JSON can hold them."""
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, read: dict[str, Any]) -> Spec:
+    def from_dict(cls, read: dict[str, Any]) -> Spec:
         """The spec of such fields; a TypeError or a ValueError if they are others."""
         spec = cls(**read)
         numbers = [spec.dim, *(n for n in (spec.ef_search, spec.ef_construction, spec.nprobe) if n is not None)]
@@ -135,6 +135,28 @@ def metric_of(index: Any) -> Metric:
     if index.metric_type == faiss.METRIC_L2:
         return "l2"
     raise InputError("this faiss index ranks neither by inner product nor by L2; build one that does.")
+
+
+def quantiser_of(index: Any) -> Quantiser | None:
+    """How the index shortens vectors, by faiss's own classes; None if it keeps them whole."""
+    faiss = require("faiss", extra="faiss")
+    outer, core = faiss.downcast_index(index), inner(index)
+    while isinstance(outer, faiss.IndexIDMap):
+        outer = faiss.downcast_index(outer.index)
+    if isinstance(core, faiss.IndexHNSW):
+        core = faiss.downcast_index(core.storage)
+    if isinstance(core, faiss.IndexFlat | faiss.IndexIVFFlat):
+        return None
+    chain = outer.chain if isinstance(outer, faiss.IndexPreTransform) else None
+    steps = [faiss.downcast_VectorTransform(chain.at(at)) for at in range(chain.size())] if chain else []
+    rotations = faiss.OPQMatrix | faiss.ITQTransform | faiss.RandomRotationMatrix
+    if "RaBitQ" in type(core).__name__ or any(isinstance(each, rotations) for each in steps):
+        return "rotated"
+    bits = [getattr(faiss.ScalarQuantizer, f"QT_{each}bit") for each in (4, 6, 8)]
+    if isinstance(core, faiss.IndexScalarQuantizer | faiss.IndexIVFScalarQuantizer) and core.sq.qtype in bits:
+        return "own_ranges"
+    coded = isinstance(core, faiss.IndexFlatCodes | faiss.IndexFastScan | faiss.IndexIVF)
+    return "codes" if coded else None
 
 
 def inner(index: Any) -> Any:
@@ -234,7 +256,7 @@ def parameters(index: Any, allowed: Any) -> Any:
     return faiss.SearchParameters(sel=selector)
 
 
-def turn(index: Any, factor: float) -> bool:
+def raise_effort(index: Any, factor: float) -> bool:
     """Has searches look at more lists, or keep more candidates; False if the index looks at everything anyway."""
     core = inner(index)
     if hasattr(core, "nprobe"):

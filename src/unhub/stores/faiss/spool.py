@@ -15,8 +15,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from unhub.foundation.atomic import replace_file
-from unhub.foundation.durable import names_to_disk
+from unhub.foundation.atomic import replace_file, sync_folder
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
@@ -46,7 +45,7 @@ class Spool:
         self.folder.mkdir(parents=False, exist_ok=True)
         self._trimmed = False
         with replace_file(self.folder / SPEC, follow_links=False) as temporary:
-            temporary.write_text(json.dumps({**spec.plain(), MADE_BY: "unhub" if marked else None}))
+            temporary.write_text(json.dumps({**spec.to_dict(), MADE_BY: "unhub" if marked else None}))
 
     def spec(self) -> Spec:
         """The index to be made."""
@@ -130,7 +129,7 @@ class Spool:
             with self._open(SPEC) as file:
                 read = json.loads(file.read(LONGEST))
             made_by = read.pop(MADE_BY, None)
-            return Spec.from_plain(read), made_by
+            return Spec.from_dict(read), made_by
         except InputError:
             raise
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -151,7 +150,7 @@ class Spool:
         for name, unit in (("ids", 8), ("vectors", 4 * width)):
             with self._open(name, _APPEND) as file:
                 file.truncate(count * unit)
-        names_to_disk(self.folder)
+        sync_folder(self.folder)
         self._trimmed = True
 
 

@@ -26,11 +26,11 @@ _UUIDS = {"extension<arrow.uuid>", "fixed_size_binary[16]"}
 class Columns:
     """The vector column and the id column as Arrow's fields, and the names of the others."""
 
-    place: str
+    url: str
     """the table's address, for what has to be said"""
     vector: Any
     id: Any
-    rest: tuple[str, ...]
+    payload: tuple[str, ...]
     blobs: tuple[str, ...]
     """columns whose bytes LanceDB reads one by one: they are not copied"""
 
@@ -49,7 +49,7 @@ class Columns:
         column = batch.column(self.vector.name)
         if column.null_count:
             raise StoreError(
-                f"{self.place}: the item {self.own(batch)[column.is_null().index(True).as_py()]!r} has no vector; fill "
+                f"{self.url}: the item {self.own(batch)[column.is_null().index(True).as_py()]!r} has no vector; fill "
                 f"such rows, or take them out with table.delete('`{self.vector.name}` IS NULL')."
             )
         flat = column.flatten().to_numpy(zero_copy_only=False)
@@ -60,7 +60,7 @@ class Columns:
         column = batch.column(self.id.name)
         if column.null_count:
             raise StoreError(
-                f"{self.place}: {column.null_count:,} rows have no {self.id.name}; say another with ?id=NAME."
+                f"{self.url}: {column.null_count:,} rows have no {self.id.name}; say another with ?id=NAME."
             )
         if str(self.id.type) not in _UUIDS:
             return list(column.to_pylist())
@@ -79,7 +79,7 @@ class Columns:
         """The Arrow table that is written for a block."""
         if block.vectors.shape != (len(block), self.dim):
             raise InputError(
-                f"{self.place}: vectors of shape {block.vectors.shape} came where ({len(block)}, {self.dim}) fit; "
+                f"{self.url}: vectors of shape {block.vectors.shape} came where ({len(block)}, {self.dim}) fit; "
                 "make a table for vectors of that dimension first."
             )
         arrow = require("pyarrow", extra="lancedb")
@@ -89,10 +89,10 @@ class Columns:
         ids = arrow.array(self._values(block.ids), type=kind or self.id.type)
         ids = arrow.ExtensionArray.from_storage(self.id.type, ids) if kind else ids
         made = arrow.Table.from_arrays([ids, vectors], schema=arrow.schema([self.id, self.vector]))
-        if block.rest is None:
+        if block.payload is None:
             return made
-        rest = _joined(block.rest)
-        for name in (each for each in self.rest if each in rest.column_names):
+        rest = _joined(block.payload)
+        for name in (each for each in self.payload if each in rest.column_names):
             made = made.append_column(rest.field(name), rest.column(name))
         return made
 
@@ -103,9 +103,7 @@ class Columns:
                 return [int(each) for each in ids]
             return [UUID(each).bytes for each in ids] if kind in _UUIDS else list(ids)
         except ValueError as error:
-            raise InputError(
-                f"{self.place}: an id does not fit the column {self.id.name} of {kind} ({error})."
-            ) from None
+            raise InputError(f"{self.url}: an id does not fit the column {self.id.name} of {kind} ({error}).") from None
 
 
 def columns(schema: Any, address: Address) -> Columns:
@@ -121,7 +119,7 @@ def columns(schema: Any, address: Address) -> Columns:
 
 
 def _joined(rest: Sequence[Any]) -> Any:
-    """One Arrow table of the items of a ``Block.rest``: (batch, row) each, mostly many from one batch."""
+    """One Arrow table of the items of a ``Block.payload``: (batch, row) each, mostly many from one batch."""
     arrow = require("pyarrow", extra="lancedb")
     whole = getattr(rest, "batch", None)
     if whole is not None:

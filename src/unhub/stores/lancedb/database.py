@@ -12,8 +12,8 @@ from typing import Any
 
 from unhub.foundation.errors import StoreError
 from unhub.foundation.optional import require
+from unhub.stores.adapter import guarded
 from unhub.stores.address import Address
-from unhub.stores.faults import guarded
 
 _SOURCE = re.compile(r",? \S+\.rs:\d+(:\d+)?|^lance error: (LanceError\(\w+\): )?")
 """where in LanceDB's own source code an error arose"""

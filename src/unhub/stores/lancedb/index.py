@@ -11,13 +11,15 @@ from typing import Any
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.stores.lancedb.columns import Columns
-from unhub.stores.protocol import Metric
+from unhub.stores.protocol import Metric, Quantiser
 
 KEY = b"unhub"
 """where the schema of a table that unhub makes says what it ranks by and which indexes it is to get: it outlives
 whoever made the table, and is the mark that it is ours"""
 DISTANCES: dict[Metric, str] = {"ip": "dot", "cosine": "cosine", "l2": "l2"}
 METRICS: dict[str, Metric] = {"dot": "ip", "cosine": "cosine", "l2": "l2"}
+QUANTISERS: dict[str, Quantiser | None] = {"FLAT": None, "PQ": "codes", "SQ": "codes", "RQ": "rotated"}
+"""of each kind of index, by its ending; RaBitQ rotates"""
 _LONG = timedelta(seconds=7199)
 """the longest that LanceDB lets anybody wait; a table in a folder has its index when `create_index` returns"""
 _SMALL_FRAGMENTS = 64
@@ -52,9 +54,14 @@ class VectorIndex:
     """whether any row is in it; LanceDB leaves a quantiser untrained where there are too few"""
 
     @property
-    def lossy(self) -> bool:
-        """Whether its distances are those of shortened vectors."""
-        return not self.kind.endswith("FLAT")
+    def graph(self) -> bool:
+        """Whether a search walks a graph in each part."""
+        return "HNSW" in self.kind.split("_")
+
+    @property
+    def quantiser(self) -> Quantiser | None:
+        """How its vectors are shortened, by the last word of its kind."""
+        return QUANTISERS[self.kind.rpartition("_")[2]]
 
 
 def vector_index(table: Any, its: Columns) -> VectorIndex | None:
@@ -64,7 +71,7 @@ def vector_index(table: Any, its: Columns) -> VectorIndex | None:
             seen = table.index_stats(each.name)
             if seen.distance_type not in METRICS:
                 raise InputError(
-                    f"{its.place}: {each.name} ranks by {seen.distance_type}; unhub knows {', '.join(METRICS)}."
+                    f"{its.url}: {each.name} ranks by {seen.distance_type}; unhub knows {', '.join(METRICS)}."
                 )
             return VectorIndex(each.name, seen.index_type, METRICS[seen.distance_type], seen.num_indexed_rows > 0)
     return None

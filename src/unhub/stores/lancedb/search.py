@@ -11,10 +11,11 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import checked_queries
 from unhub.stores.address import Address
 from unhub.stores.lancedb.columns import Columns, columns
 from unhub.stores.lancedb.index import DISTANCES, VectorIndex, from_metadata, vector_index
-from unhub.stores.protocol import Found, Metric
+from unhub.stores.protocol import Metric, SearchResults
 
 PROBES, WIDTH = 20, 1.5
 """parts that LanceDB looks into, and how wide it walks a graph for each result, where a search does not say"""
@@ -44,15 +45,10 @@ def facts(table: Any, address: Address) -> Facts:
 
 def best(
     table: Any, known: Facts, address: Address, queries: FloatArray, k: int, where: Any, exact: bool, effort: float
-) -> Found:
+) -> SearchResults:
     """The k most similar rows of each query (query, dim), looking at ``effort`` times as much as the address says."""
     its = known.columns
-    asked = np.ascontiguousarray(queries, dtype=np.float32)
-    if asked.ndim != 2 or asked.shape[1] != its.dim:
-        raise InputError(
-            f"queries of shape {asked.shape} came to {address}, whose vectors have dimension {its.dim}; "
-            "embed both with the same model."
-        )
+    asked = checked_queries(str(address), queries, its.dim)
     ids = np.full((len(asked), k), None, dtype=object)
     scores = np.full((len(asked), k), -np.inf, dtype=np.float32)
     seconds = address.number("timeout", 0)
@@ -67,7 +63,7 @@ def best(
         rows, ranks, order = _places(got)
         ids[start + rows, ranks] = np.array(its.own(got), dtype=object)[order]
         scores[start + rows, ranks] = _similarities(got.column("_distance").to_numpy()[order], known.metric)
-    return Found(ids, scores)
+    return SearchResults(ids, scores)
 
 
 def _tuned(query: Any, address: Address, built: VectorIndex | None, k: int, exact: bool, effort: float) -> Any:
@@ -76,10 +72,10 @@ def _tuned(query: Any, address: Address, built: VectorIndex | None, k: int, exac
     if built is None:
         return query
     # Distances of quantised vectors are far from the true ones; one more look at the k best makes them true.
-    factor = round(effort * int(address.number("refine_factor", 1 if built.lossy else 0)))
+    factor = round(effort * int(address.number("refine_factor", 1 if built.quantiser else 0)))
     usual: dict[str, float] = {}
     if effort != 1:
-        usual = {"nprobes": PROBES} | ({"ef": WIDTH * k * max(1, factor) / effort} if "HNSW" in built.kind else {})
+        usual = {"nprobes": PROBES} | ({"ef": WIDTH * k * max(1, factor) / effort} if built.graph else {})
     for option in ("nprobes", "ef"):
         if option in address.options or option in usual:
             query = getattr(query, option)(math.ceil(effort * address.number(option, usual.get(option, 0))))

@@ -14,17 +14,25 @@ from typing import Any, TypeVar
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import CollectionBase, are_unit
 from unhub.stores.address import Address
-from unhub.stores.lengths import are_unit
 from unhub.stores.milvus.building import count, flush, load, make, put_to_use, put_to_use_in_file
 from unhub.stores.milvus.connection import Connection
-from unhub.stores.milvus.rows import block_of, first_vectors, pages, write
-from unhub.stores.milvus.search import SEARCHED_WITH, search, search_params, turned_by
-from unhub.stores.milvus.shape import MARK, Shape, read
-from unhub.stores.milvus.words import expression, literal
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Found, Metric
+from unhub.stores.milvus.rows import (
+    SEARCHED_WITH,
+    block_of,
+    expression,
+    first_vectors,
+    literal,
+    pages,
+    search,
+    search_params,
+    turned_by,
+    write,
+)
+from unhub.stores.milvus.shape import MARK, QUANTISERS, Shape, read
+from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Metric, SearchResults
 
-LONGEST_NAME = 255
 Made = TypeVar("Made")
 
 
@@ -34,31 +42,22 @@ def open_collection(address: Address) -> MilvusCollection:
     return MilvusCollection(address, Connection(address))
 
 
-class MilvusCollection:
+class MilvusCollection(CollectionBase):
     """One collection of a server or of a file, through a client that its siblings share."""
 
     kind = "milvus"
+    longest_name = 255
     keeps_effort = False
     abilities = Abilities(("augment", "constant_norm", "rerank"), aliases=True, exact=False, items_per_second=8_000)
 
     def __init__(self, address: Address, connection: Connection) -> None:
-        self.address = address
+        super().__init__(address)
         self.connection = connection
         self.timeout = connection.timeout
         self._shape: Shape | None = None
         self._effort = 1.0
         self._new = False
         self._loaded_here = False
-
-    @property
-    def url(self) -> str:
-        """Where it is; no password and no token is in it."""
-        return str(self.address)
-
-    @property
-    def name(self) -> str:
-        """The name of the collection, or an alias of it."""
-        return self.address.parts[1]
 
     @property
     def client(self) -> Any:
@@ -76,7 +75,10 @@ class MilvusCollection:
             shape = self._ready(again=True)
             rows = count(self.client, self.name, self.timeout)
             unit = are_unit(first_vectors(self.client, self.name, shape, self.timeout))
-            return Description(self.url, shape.metric, shape.dim, rows, shape.kind, shape.exact, shape.dtype, unit)
+            return Description(
+                self.url, shape.metric, shape.dim, rows, shape.kind, shape.exact, shape.dtype, unit,
+                graph=shape.kind.startswith("hnsw"), quantiser=QUANTISERS.get(shape.kind),
+            )  # fmt: skip
 
     def scan(self, block: int = BLOCK) -> Iterator[Block]:
         """Every item once, by rising id; what is written meanwhile may be among them or not."""
@@ -88,7 +90,7 @@ class MilvusCollection:
             block, lambda shape: [shape.key], lambda rows, shape: [str(row[shape.key]) for row in rows]
         )
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best of each query; the filter is an expression of Milvus, or one with {names} and their values."""
         if exact:
             raise InputError(
@@ -101,18 +103,13 @@ class MilvusCollection:
             params = search_params(self.address, shape.kind, k, self._effort)
             return search(self.client, self.address, self.name, shape, queries, k, within, self.timeout, params)
 
-    def harder(self, factor: float) -> bool:
+    def raise_effort(self, factor: float) -> bool:
         """Has searches look at more: a larger ef, nprobe or search_list."""
         with self.connection.doing(self.address, "cannot be searched"):
             if turned_by(self._ready().kind) is None:
                 return False
         self._effort *= factor
         return True
-
-    def derived(self, tag: str) -> str:
-        """The name of a collection made beside this one."""
-        behind = f"_unhub_{tag}"
-        return self.name[: LONGEST_NAME - len(behind)] + behind
 
     def sibling(self, name: str) -> MilvusCollection:
         """Another collection through the same client."""
@@ -139,7 +136,7 @@ class MilvusCollection:
             make(self.client, self.name, origin, dim, metric, self.timeout)
             self._shape = None
 
-    def put(self, block: Block) -> None:
+    def upsert(self, block: Block) -> None:
         """Writes items with their vectors and the rest; one that is there is replaced whole."""
         with self.connection.doing(self.address, "cannot be written"):
             shape = self._ready()
@@ -181,7 +178,7 @@ class MilvusCollection:
             found = str(self.client.describe_collection(name, timeout=self.timeout)["collection_name"])
             return None if found == name else found
 
-    def point(self, name: str, collection: str | None) -> None:
+    def set_alias(self, name: str, collection: str | None) -> None:
         """Points an alias at a collection, or takes it away."""
         now = self.alias(name)
         with self.connection.doing(self.address, f"cannot move the alias {name}"):

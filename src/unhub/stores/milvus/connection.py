@@ -13,8 +13,8 @@ from typing import Any
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
+from unhub.stores.adapter import guarded
 from unhub.stores.address import Address
-from unhub.stores.faults import guarded
 
 PORT = 19530
 TIMEOUT = 30.0

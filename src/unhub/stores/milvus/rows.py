@@ -1,17 +1,19 @@
-"""Rows of a Milvus collection: read page by page in the order of their ids, written in parts that a server takes."""
+"""Rows of a Milvus collection: filters in its expression language, searches, ordered pages, writes in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from unhub.foundation.errors import StoreError
+from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import checked_queries, results_of
+from unhub.stores.address import Address
 from unhub.stores.milvus.shape import Shape, unpacked, vectors_of
-from unhub.stores.milvus.words import literal, too_large
-from unhub.stores.protocol import Block
+from unhub.stores.protocol import Block, SearchResults
 
 LOOKED_AT = 256
 """vectors that tell whether all have unit length"""
@@ -19,6 +21,104 @@ MOST_ROWS = 16_384
 """rows that Milvus gives at once"""
 MOST_BYTES = 16 * 2**20
 """bytes of vectors in one message; a server takes 64 MiB in all, unless it is told otherwise"""
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_TOO_LARGE = ("larger than max", "maxoutputsize")
+"""how a server says that a message has more bytes than it takes"""
+AT_ONCE = 1024
+"""queries of one request"""
+SEARCHED_WITH = ("ef", "nprobe", "search_list")
+"""options of an address that go to every search"""
+TURNED = {"hnsw": "ef", "ivf": "nprobe", "diskann": "search_list"}
+"""the one that an index whose kind begins so has a use for"""
+USUAL = {"ef": 16, "nprobe": 8, "search_list": 16}
+"""what Milvus takes where a search does not say"""
+AT_LEAST_K = ("ef", "search_list")
+"""those that Milvus refuses if they are below k"""
+
+
+def literal(value: Any) -> str:
+    """A value as Milvus's expressions have it.
+
+    >>> literal(['a"b', 2, True])
+    '["a\\\\"b", 2, true]'
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value.translate(_ESCAPES)}"'
+    if isinstance(value, int | float):
+        return repr(value)
+    if hasattr(value, "tolist"):
+        return literal(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return f"[{', '.join(map(literal, value))}]"
+    raise InputError(f"{value!r} came as a value of a filter; give texts, numbers, true, false, or lists of them.")
+
+
+def expression(filter: Any) -> str:
+    """The text of a filter: an expression of Milvus, or a pair of one with ``{name}`` in it and the values.
+
+    The values are filled in here, because Milvus Lite and servers before 2.5 cannot do it.
+
+    >>> expression(("color in {colors}", {"colors": ["red", "blue"]}))
+    'color in ["red", "blue"]'
+    """
+    if filter is None:
+        return ""
+    if isinstance(filter, str):
+        return filter
+    if not (isinstance(filter, tuple) and len(filter) == 2 and isinstance(filter[1], Mapping)):
+        raise InputError(
+            f"a filter came as {type(filter).__name__}; give an expression of Milvus such as 'price < 10', "
+            "or a pair of one with {name} in it and a dictionary of values."
+        )
+    text, values = filter
+    missing = [each for each in re.findall(r"\{(\w+)\}", text) if each not in values]
+    if missing:
+        raise InputError(f"the filter {text!r} has no value for {missing[0]!r}; give one in the dictionary.")
+    return re.sub(r"\{(\w+)\}", lambda match: literal(values[match[1]]), text)
+
+
+def too_large(error: BaseException) -> bool:
+    """Whether fewer rows at once would have gone through."""
+    said = str(error).casefold()
+    return any(mark in said for mark in _TOO_LARGE)
+
+
+def search(
+    client: Any, address: Address, name: str, shape: Shape, queries: FloatArray, k: int, within: str, timeout: float,
+    params: dict[str, int],
+) -> SearchResults:  # fmt: skip
+    """The k best of each query within an expression."""
+    asked = checked_queries(str(address), queries, shape.dim).astype(shape.dtype, copy=False)
+    hits: list[Any] = []
+    sign = -1 if shape.metric == "l2" else 1  # Milvus's distance is the square already
+    for start in range(0, len(asked), AT_ONCE):
+        hits += client.search(
+            name, list(asked[start : start + AT_ONCE]), filter=within, limit=k, anns_field=shape.vector,
+            output_fields=[shape.key], search_params={"params": params}, timeout=timeout,
+        )  # fmt: skip
+    return results_of([(each.ids, sign * np.asarray(each.distances)) for each in hits], k)
+
+
+def search_params(address: Address, kind: str, k: int, effort: float) -> dict[str, int]:
+    """What the address gives every search of an index of this kind; with an effort, so many times as much.
+
+    >>> from unhub.stores.address import parse
+    >>> given, bare = parse("milvus://localhost/photos?ef=64"), parse("milvus://localhost/photos")
+    >>> search_params(given, "hnsw", 10, 1.5), search_params(bare, "ivf_flat", 10, 1.5)
+    ({'ef': 96}, {'nprobe': 12})
+    """
+    given = {name: address.number(name, 0) for name in SEARCHED_WITH if name in address.options}
+    turned = turned_by(kind)
+    if effort != 1 and turned is not None:
+        given[turned] = effort * given.get(turned, max(USUAL[turned], k if turned in AT_LEAST_K else 0))
+    return {name: max(round(value), k) if name in AT_LEAST_K else round(value) for name, value in given.items()}
+
+
+def turned_by(kind: str) -> str | None:
+    """The option that has searches of an index of this kind look at more."""
+    return next((name for begins, name in TURNED.items() if kind.startswith(begins)), None)
 
 
 def pages(client: Any, name: str, shape: Shape, fields: list[str], most: int, timeout: float) -> Iterator[list[Any]]:
@@ -74,7 +174,7 @@ def block_of(rows: list[Any], shape: Shape) -> Block:
 def write(send: Callable[[list[dict[str, Any]]], Any], block: Block, shape: Shape) -> None:
     """Sends the items of a block as rows, in parts."""
     vectors = np.asarray(block.vectors, dtype=shape.dtype)
-    rest = [{}] * len(block) if block.rest is None else block.rest
+    rest = [{}] * len(block) if block.payload is None else block.payload
     rows = [
         {**more, shape.key: shape.own_id(each), shape.vector: vector}
         for each, vector, more in zip(block.ids, vectors, rest, strict=True)

@@ -12,12 +12,17 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
-from unhub.stores.protocol import Metric
+from unhub.stores.protocol import Metric, Quantiser
 
 METRICS: dict[Metric, str] = {"ip": "IP", "cosine": "COSINE", "l2": "L2"}
 DTYPES = {"FLOAT_VECTOR": "float32", "FLOAT16_VECTOR": "float16"}
 MARK = "unhub.made"
 """the property of every collection that unhub makes, with its own name: the mark that it is ours"""
+QUANTISERS: dict[str, Quantiser] = {
+    **dict.fromkeys(("ivf_sq8", "ivf_pq", "hnsw_sq", "hnsw_pq", "hnsw_prq", "gpu_ivf_pq", "ivf_sq8_hybrid"), "codes"),
+    **dict.fromkeys(("ivf_rabitq", "hnsw_rabitq"), "rotated"),
+}
+"""of the kinds of index that shorten vectors; RaBitQ rotates them first"""
 EXACT = ("none", "flat", "brute_force")
 """kinds of index that look at every vector"""
 _PROGRESS = ("total_rows", "indexed_rows", "pending_index_rows", "state", "index_state_fail_reason")

@@ -12,25 +12,28 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import CollectionBase, are_unit, checked_queries, guarded
 from unhub.stores.address import Address
-from unhub.stores.faults import guarded
-from unhub.stores.layout import Layout
-from unhub.stores.lengths import are_unit
 from unhub.stores.pgvector.column import BiasColumn
-from unhub.stores.pgvector.scan import blocks, ids_alone
-from unhub.stores.pgvector.search import Way, condition, fitting, search
+from unhub.stores.pgvector.search import Way, condition, search
 from unhub.stores.pgvector.session import PASSED_ON, Session
-from unhub.stores.pgvector.table import OPERATORS, Table, find, read
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Corrected, Description, Found, Metric
+from unhub.stores.pgvector.table import OPERATORS, Table, blocks, find, ids_alone, read
+from unhub.stores.protocol import (
+    BLOCK,
+    Abilities,
+    Block,
+    Collection,
+    CorrectedIndex,
+    Description,
+    Metric,
+    SearchResults,
+)
+from unhub.stores.vector_encoding import VectorEncoding
 
-LONGEST_NAME = 63
-"""bytes that PostgreSQL keeps of a name"""
 LOOKED_AT = 1000
 """vectors that tell whether all have unit length"""
-ROOM = 8
-"""bytes of a name that are left for what is made in its own name: _waiting, _index"""
 SCORES: dict[Metric, Any] = {"ip": lambda d: -d, "cosine": lambda d: 1 - d, "l2": lambda d: -d * d}
-_NO_COPIES = "unhub makes no new tables in PostgreSQL; export in the form expression or column, which add a column."
+_NO_COPIES = "unhub makes no new tables in PostgreSQL; export in the strategy expression or column, which add a column."
 
 
 def open_collection(address: Address) -> PgvectorTable:
@@ -41,21 +44,17 @@ def open_collection(address: Address) -> PgvectorTable:
     return PgvectorTable(address, Session(address))
 
 
-class PgvectorTable:
+class PgvectorTable(CollectionBase):
     """One table, its key and one of its vector columns."""
 
     kind = "pgvector"
+    longest_name = 63 - len("_waiting")  # PostgreSQL keeps 63 bytes, and some names are made of this one
     abilities = Abilities(("expression", "column", "rerank"), metrics=(), items_per_second=1_500, snapshot=True)
 
     def __init__(self, address: Address, session: Session) -> None:
-        self.address = address
+        super().__init__(address)
         self.session = session
         self._seen: Table | None = None
-
-    @property
-    def url(self) -> str:
-        """Where it is; the password is not in it."""
-        return str(self.address)
 
     @property
     def name(self) -> str:
@@ -88,7 +87,9 @@ class PgvectorTable:
         first = next(blocks(self.session, self.address, table, LOOKED_AT, limit=LOOKED_AT), None)
         unit = None if first is None else are_unit(first.vectors)
         kind = "none" if index is None else index.method
-        return Description(self.url, table.metric, table.dim, count, kind, index is None, table.dtype, unit)
+        return Description(
+            self.url, table.metric, table.dim, count, kind, index is None, table.dtype, unit, graph=kind == "hnsw"
+        )
 
     def scan(self, block: int = BLOCK) -> Iterator[Block]:
         """Every row that has a vector, by its id, as all of them are at this moment."""
@@ -102,11 +103,11 @@ class PgvectorTable:
             table = self.table(again=True)
         yield from ids_alone(self.session, self.address, table, block)
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k most similar rows of each query; a filter is a dict, a pair of SQL and values, or psycopg.sql."""
         with guarded(self.address, "cannot be searched"):
             table = self.table()
-            asked = fitting(self.address, table, queries)
+            asked = checked_queries(self.url, queries, table.dim)
             column, operator = self.session.quoted(table.column), OPERATORS[table.metric]
             plain = indexed = f"{column} {operator} %b::{table.kind}"
             if table.index is not None and table.index.kind != table.kind:
@@ -115,19 +116,13 @@ class PgvectorTable:
             where = condition(self.session, filter)
             return search(self.session, table, where, k, Way(plain, asked, SCORES[table.metric]), by_index)
 
-    def derived(self, tag: str) -> str:
-        """The name of a column made for this table, short enough for PostgreSQL."""
-        ending = f"_unhub_{tag}"
-        kept = self.name.encode()[: LONGEST_NAME - ROOM - len(ending.encode())]
-        return kept.decode(errors="ignore") + ending
-
     def sibling(self, name: str) -> PgvectorTable:
         """Another table of the same schema, through the same connection."""
         return PgvectorTable(replace(self.address, options={**self.address.options, "table": name}), self.session)
 
-    def corrected(self, name: str, layout: Layout) -> Corrected:
+    def corrected_index(self, name: str, encoding: VectorEncoding) -> CorrectedIndex:
         """The table with a column of that name for the bias, and an index over both if the table has one."""
-        return BiasColumn(self.session, self.address, self.table, name, layout)
+        return BiasColumn(self.session, self.address, self.table, name, encoding)
 
     def made_by_unhub(self) -> bool:
         """False: unhub makes no tables."""
@@ -137,7 +132,7 @@ class PgvectorTable:
         """No table is made."""
         raise InputError(f"{self.url}: {_NO_COPIES}")
 
-    def put(self, block: Block) -> None:
+    def upsert(self, block: Block) -> None:
         """No rows are written."""
         raise InputError(f"{self.url}: {_NO_COPIES}")
 
@@ -156,14 +151,6 @@ class PgvectorTable:
         with guarded(self.address, "cannot be dropped"):
             self.session.change(f"DROP TABLE IF EXISTS {self.session.quoted(self.schema, self.name)}")
             self._seen = None
-
-    def alias(self, name: str) -> str | None:
-        """There are no aliases."""
-        return None
-
-    def point(self, name: str, collection: str | None) -> None:
-        """There are no aliases."""
-        raise InputError(f"{self.url}: PostgreSQL has no aliases; {_NO_COPIES}")
 
     def close(self) -> None:
         """Closes the connection."""

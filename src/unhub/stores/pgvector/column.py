@@ -16,15 +16,15 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import checked_queries, guarded
 from unhub.stores.address import Address
-from unhub.stores.faults import guarded
-from unhub.stores.layout import Layout
 from unhub.stores.pgvector.expression import Expression
 from unhub.stores.pgvector.fill import Waiting
-from unhub.stores.pgvector.search import Way, condition, fitting, search
+from unhub.stores.pgvector.search import Way, condition, search
 from unhub.stores.pgvector.session import Session
 from unhub.stores.pgvector.table import Table
-from unhub.stores.protocol import BLOCK, Block, Found
+from unhub.stores.protocol import BLOCK, Block, SearchResults
+from unhub.stores.vector_encoding import VectorEncoding
 
 _MARK = "unhub: bias to add to the similarity of "
 """how the comment on every column begins that unhub has made: the mark that it is ours"""
@@ -40,12 +40,12 @@ class BiasColumn:
     keeps_effort = False
 
     def __init__(
-        self, session: Session, address: Address, table: Callable[[], Table], name: str, layout: Layout
+        self, session: Session, address: Address, table: Callable[[], Table], name: str, encoding: VectorEncoding
     ) -> None:
         self.session = session
         self.address = address
         self.name = name
-        self.layout = layout
+        self.encoding = encoding
         self._table = table
         self._waiting = Waiting(session, table, name)
         self._effort = 1.0
@@ -104,11 +104,11 @@ class BiasColumn:
             self._waiting.move()
             expression.build()
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias."""
         with guarded(self.address, "cannot be searched"):
             table = self._table()
-            asked = fitting(self.address, table, queries)
+            asked = checked_queries(str(self.address), queries, table.dim)
             where = condition(self.session, filter)
             unit = self._unit
             vector = self.session.quoted(table.column)
@@ -123,9 +123,9 @@ class BiasColumn:
             )
             return search(self.session, table, where, k, plain, by_index)
 
-    def harder(self, factor: float) -> bool:
+    def raise_effort(self, factor: float) -> bool:
         """Has searches with the index look at more: a larger ef_search, or more probes."""
-        if self.layout.form != "expression":
+        if self.encoding.strategy != "expression":
             return False
         self._effort *= factor
         return True
@@ -151,12 +151,12 @@ class BiasColumn:
     @property
     def _unit(self) -> bool:
         """Whether vectors count as scaled to unit length: by cosine they do."""
-        return self.layout.unit or self.layout.metric == "cosine"
+        return self.encoding.unit or self.encoding.metric == "cosine"
 
     def _expression(self, table: Table) -> Expression | None:
-        if self.layout.form != "expression" or table.index is None:
+        if self.encoding.strategy != "expression" or table.index is None:
             return None
-        return Expression(self.session, table, table.index, self.name, self.layout, self._unit)
+        return Expression(self.session, table, table.index, self.name, self.encoding, self._unit)
 
     def _ours(self) -> bool:
         """Whether the column is there; an error if it is somebody else's."""

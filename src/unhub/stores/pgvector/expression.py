@@ -15,9 +15,9 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.layout import Layout
 from unhub.stores.pgvector.session import Session
 from unhub.stores.pgvector.table import Index, Table
+from unhub.stores.vector_encoding import VectorEncoding
 
 WIDEST = {"vector": 2000, "halfvec": 4000}
 """numbers that an index of pgvector takes"""
@@ -44,7 +44,7 @@ class Expression:
     table: Table
     index: Index
     column: str
-    layout: Layout
+    encoding: VectorEncoding
     unit: bool
     """whether vectors are scaled to unit length"""
 
@@ -52,23 +52,25 @@ class Expression:
         if self.table.dim >= WIDEST[self.index.kind]:
             raise InputError(
                 f"{self.session.address}: vectors of {self.table.dim} leave no room for a bias in an index, which has "
-                f"{WIDEST[self.index.kind]} numbers at most; use the form column, or a column of halfvec."
+                f"{WIDEST[self.index.kind]} numbers at most; use the strategy column, or a column of halfvec."
             )
 
     @property
     def width(self) -> int:
         """Numbers in the index for a row: padded, if there is room for that."""
-        return self.layout.width if self.layout.width <= WIDEST[self.index.kind] else self.table.dim + 1 + self.filled
+        return (
+            self.encoding.width if self.encoding.width <= WIDEST[self.index.kind] else self.table.dim + 1 + self.filled
+        )
 
     @property
     def filled(self) -> bool:
         """Whether rows are made equally long: if there is room for one more number."""
-        return self.layout.radius > 0 and self.table.dim + 2 <= WIDEST[self.index.kind]
+        return self.encoding.radius > 0 and self.table.dim + 2 <= WIDEST[self.index.kind]
 
     @property
     def middle(self) -> float:
         """What is taken off every bias, as a number that PostgreSQL's real holds."""
-        return float(np.float32(self.layout.middle))
+        return float(np.float32(self.encoding.middle))
 
     @property
     def distance(self) -> str:
@@ -91,16 +93,16 @@ class Expression:
     @property
     def _bias(self) -> str:
         bias = f"COALESCE({self.session.quoted(self.column)}, 0) - '{self.middle!r}'::real"
-        return bias if self.layout.scale == 1 else f"({bias}) * '{self.layout.scale!r}'::real"
+        return bias if self.encoding.scale == 1 else f"({bias}) * '{self.encoding.scale!r}'::real"
 
     def _filler(self, vector: str) -> str:
         squares = "1" if self.unit else f"-({vector} <#> {vector})"
-        rest = f"'{self.layout.radius**2!r}'::float8 - {squares} - power(({self._bias})::float8, 2)"
+        rest = f"'{self.encoding.radius**2!r}'::float8 - {squares} - power(({self._bias})::float8, 2)"
         return f"sqrt(greatest({rest}, 0))"
 
     def queries(self, queries: FloatArray) -> FloatArray:
         """[q; 1/c; 0 ...] (query, width)"""
-        return replace(self.layout, width=self.width, unit=self.unit).queries(queries)
+        return replace(self.encoding, width=self.width, unit=self.unit).queries(queries)
 
     @property
     def over(self) -> str:

@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.address import Address
+from unhub.stores.adapter import results_of
 from unhub.stores.pgvector.session import AT_ONCE, Session
 from unhub.stores.pgvector.table import NUMBERS, Table
-from unhub.stores.protocol import Found
+from unhub.stores.protocol import SearchResults
 
 WIDEST = 1000
 """the most that hnsw.ef_search may be; an iterative scan goes on beyond it"""
@@ -65,16 +63,6 @@ def _equal(column: str, value: Any) -> tuple[str, list[Any]]:
     return f"({' OR '.join(either) or 'FALSE'})", bound
 
 
-def fitting(address: Address, table: Table, queries: FloatArray) -> FloatArray:
-    """Queries as float32 rows of the table's dimension, or an error."""
-    asked = np.atleast_2d(np.ascontiguousarray(queries, dtype=np.float32))
-    if asked.ndim != 2 or asked.shape[1] != table.dim:
-        raise InputError(
-            f"queries of shape {asked.shape} came where {address} has vectors of {table.dim}; use the same model."
-        )
-    return asked
-
-
 def statement(session: Session, table: Table, distance: str, where: str, k: int, *, exact: bool) -> str:
     """SELECT of the k smallest distances; an exact one sorts by an expression that no index can have, then by id.
 
@@ -111,7 +99,7 @@ def settings(session: Session, table: Table, k: int, effort: float) -> dict[str,
 
 def search(
     session: Session, table: Table, where: tuple[str, list[Any]], k: int, plain: Way, by_index: Way | None = None
-) -> Found:
+) -> SearchResults:
     """The k best of every query, by the index if there is one and otherwise by looking at every row.
 
     A query for which the index finds fewer than k is asked again the plain way: with a narrow filter an index stops
@@ -127,17 +115,7 @@ def search(
         asked = statement(session, table, plain.distance, where[0], k, exact=True)
         for row, pairs in zip(short, _ask(session, asked, plain, short, where[1], limits(session)), strict=True):
             found[row] = pairs
-    return arrays(found, k)
-
-
-def arrays(found: Sequence[list[tuple[Any, float]]], k: int) -> Found:
-    """Hits as arrays (query, k), filled up where there are fewer."""
-    ids = np.full((len(found), k), None, dtype=object)
-    scores = np.full((len(found), k), -np.inf, dtype=np.float32)
-    for row, pairs in enumerate(found):
-        for at, (id, score) in enumerate(pairs):
-            ids[row, at], scores[row, at] = id, score
-    return Found(ids, scores)
+    return results_of([([id for id, _ in hits], [score for _, score in hits]) for hits in found], k)
 
 
 def _ask(

@@ -1,18 +1,25 @@
-"""What PostgreSQL's catalogue says of a table with vectors: its key, its vector column, its index, its metric."""
+"""A PostgreSQL table with vectors: its key, column, index and metric by the catalogue; its rows by id in blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast, get_args
+from itertools import pairwise
+from typing import Any, cast, get_args
+
+import numpy as np
 
 from unhub.foundation.errors import InputError, StoreError
+from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import guarded
 from unhub.stores.address import Address
 from unhub.stores.pgvector.session import Session
-from unhub.stores.protocol import Metric
+from unhub.stores.protocol import Block, Metric
 
 OPERATORS: dict[Metric, str] = {"ip": "<#>", "cosine": "<=>", "l2": "<->"}
 """minus the inner product, one minus the cosine, and the Euclidean distance"""
 NUMBERS = ("smallint", "integer", "bigint")
+_NUMBER = {"vector": ">f4", "halfvec": ">f2"}
 
 _TABLE = """
     SELECT c.oid, c.relkind = 'p' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -129,3 +136,47 @@ def _width(session: Session, address: Address, schema: str, name: str, column: s
     if not found:
         raise InputError(f"{address}: {column} has no dimension and no vectors yet; declare it as vector(768) or so.")
     return int(found[0][0])
+
+
+def blocks(
+    session: Session, address: Address, table: Table, block: int, *, limit: int | None = None
+) -> Iterator[Block]:
+    """Every row that has a vector, or the first few."""
+    sent = f"{table.kind}_send({session.quoted(table.column)})"
+    last = None
+    for rows in _rows(session, address, table, block, sent, limit):
+        ids = [row[0] for row in rows]
+        for before, id in pairwise([last, *ids]):
+            if id is None or id == before:
+                raise StoreError(
+                    f"{address}: the column {table.id} has {id!r} twice or not at all; name a key with ?id=."
+                )
+        last = ids[-1]
+        yield Block(ids, _vectors(address, table, [row[1] for row in rows]))
+
+
+def ids_alone(session: Session, address: Address, table: Table, block: int) -> Iterator[list[str]]:
+    """The ids of every row that has a vector."""
+    for rows in _rows(session, address, table, block, "NULL", None):
+        yield [row[0] for row in rows]
+
+
+def _rows(
+    session: Session, address: Address, table: Table, block: int, what: str, limit: int | None
+) -> Iterator[list[Any]]:
+    id, column, of = session.quoted(table.id), session.quoted(table.column), session.quoted(table.schema, table.name)
+    asked = f"SELECT {id}::text, {what} FROM {of} WHERE {column} IS NOT NULL ORDER BY {of}.{id} LIMIT %s"
+    with guarded(address, "cannot be read"), session.stream(asked, [limit]) as cursor:
+        while rows := cursor.fetchmany(block):
+            yield rows
+
+
+def _vectors(address: Address, table: Table, sent: list[bytes]) -> FloatArray:
+    """(row, dim) float32 from what the server sends of a vector: its length, two bytes of nothing, its numbers."""
+    form = np.dtype([("length", ">u2"), ("nothing", ">u2"), ("numbers", _NUMBER[table.kind], (table.dim,))])
+    if any(len(each) != form.itemsize for each in sent):
+        raise StoreError(
+            f"{address}: the vectors of {table.column} are not all of {table.dim} numbers; keep those of one model."
+        )
+    vectors: FloatArray = np.frombuffer(b"".join(sent), dtype=form)["numbers"].astype(np.float32)
+    return vectors

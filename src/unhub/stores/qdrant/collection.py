@@ -10,13 +10,22 @@ import numpy as np
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import CollectionBase, are_unit, checked_queries, guarded, results_of
 from unhub.stores.address import Address
-from unhub.stores.faults import guarded
-from unhub.stores.layout import Layout
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Corrected, Description, Found, Metric
+from unhub.stores.protocol import (
+    BLOCK,
+    Abilities,
+    Block,
+    Collection,
+    CorrectedIndex,
+    Description,
+    Metric,
+    SearchResults,
+)
+from unhub.stores.qdrant.corrected_index import BiasField, BiasVector
 from unhub.stores.qdrant.engine import Ask, Engine, Having, Point, order, own_ids
-from unhub.stores.qdrant.forms import BiasField, BiasVector
 from unhub.stores.qdrant.shape import DISTANCES, MARK, chosen
+from unhub.stores.vector_encoding import VectorEncoding
 
 OPTIONS = ("vector", "fetch", "into", "ef", "oversampling")
 """what every Qdrant address may say"""
@@ -27,17 +36,16 @@ _PAGE_NUMBERS = 4_000_000
 _QUERIES = 100
 _LOOKED_AT = 256
 """vectors that are looked at to see whether they have unit length"""
-_UNIT = 1e-3
 
 
-class QdrantCollection:
+class QdrantCollection(CollectionBase):
     """One collection; ``vector`` among the address's options says which of its named vectors is meant."""
 
     kind: ClassVar[str] = "qdrant"
     keeps_effort: ClassVar[bool] = False
 
     def __init__(self, address: Address, engine: Engine) -> None:
-        self.address = address
+        super().__init__(address)
         self.engine = engine
         self.abilities = Abilities(("augment", "constant_norm", "payload", "rerank"), aliases=engine.aliases_exist)
         self._leave = engine.opened.join(self)
@@ -47,16 +55,6 @@ class QdrantCollection:
         self.fetch = int(address.number("fetch", 0))
         self._effort = address.number("ef", 0) or None
         self._oversampling = address.number("oversampling", 0) or None
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return str(self.address)
-
-    @property
-    def name(self) -> str:
-        """Its name within the store."""
-        return self.address.parts[1]
 
     def exists(self) -> bool:
         """Whether it is there at all."""
@@ -78,9 +76,12 @@ class QdrantCollection:
             count = self.engine.count(Having(vector=vector))
             looked = self.engine.page(None, _LOOKED_AT, Having(vector=vector), whole=True)[0]
         index, exact = shape.index(vector, count)
-        length = np.linalg.norm([each.vectors[vector] for each in looked], axis=1) if looked else np.empty(0)
-        unit = bool((np.abs(length - 1) <= _UNIT).all()) if looked else None
-        return Description(self.url, metric, dim, count, index, exact, shape.dtype(vector), unit)
+        unit = are_unit(np.array([each.vectors[vector] for each in looked]))
+        graph = bool(shape.indexed) and shape.has_graph(vector)
+        quantiser = shape.quantiser(vector) if shape.indexed else None
+        return Description(
+            self.url, metric, dim, count, index, exact, shape.dtype(vector), unit, graph=graph, quantiser=quantiser
+        )
 
     def scan(self, block: int = BLOCK) -> Iterator[Block]:
         """Every item that has the vector, in the order of the ids."""
@@ -114,19 +115,19 @@ class QdrantCollection:
             if start is None:
                 return
 
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> Found:
+    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k most similar items of each query."""
         vector, dim, metric = self.meant()
-        found = self.asked(queries, dim, self.plain(k, vector, filter, exact))
-        return Found(found.ids, -np.square(found.scores)) if metric == "l2" else found
+        found = self.asked(queries, dim, self.base_query(k, vector, filter, exact))
+        return SearchResults(found.ids, -np.square(found.scores)) if metric == "l2" else found
 
-    def plain(self, k: int, vector: str, filter: Any, exact: bool) -> Ask:
+    def base_query(self, k: int, vector: str, filter: Any, exact: bool) -> Ask:
         """A search of this vector with the effort that the address says."""
         corrected = MARK in vector or MARK in self.name
         effort = self._effort and max(1, round(self._effort))
         return Ask(k, vector, filter, exact, effort, self._oversampling or (OVERSAMPLING if corrected else None))
 
-    def harder(self, factor: float) -> bool:
+    def raise_effort(self, factor: float) -> bool:
         """Has searches of the graph look at more: a larger ef, which is that of its construction if nobody says."""
         vector = self.meant()[0]
         with guarded(self.address, "cannot be read"):
@@ -136,24 +137,14 @@ class QdrantCollection:
         self._effort = float(self._effort or usual or 0) * factor
         return True
 
-    def asked(self, queries: FloatArray, dim: int, ask: Ask) -> Found:
+    def asked(self, queries: FloatArray, dim: int, ask: Ask) -> SearchResults:
         """What Qdrant answers, its scores as they come; rows that are not full end in None and infinity."""
-        asked = np.asarray(queries, dtype=np.float32)
-        if asked.ndim != 2 or asked.shape[1] != dim:
-            raise InputError(f"{self.url}: queries of shape {asked.shape} came where (queries, {dim}) are wanted.")
-        ids = np.full((len(asked), ask.k), None, dtype=object)
-        scores = np.full((len(asked), ask.k), -np.inf, dtype=np.float32)
+        asked = checked_queries(self.url, queries, dim)
+        answers: list[list[tuple[int | str, float]]] = []
         for start in range(0, len(asked), _QUERIES):
             with guarded(self.address, "cannot be searched"):
-                answers = self.engine.ask(asked[start : start + _QUERIES].tolist(), ask)
-            for row, hits in enumerate(answers, start):
-                ids[row, : len(hits)] = [own for own, _ in hits]
-                scores[row, : len(hits)] = [score for _, score in hits]
-        return Found(ids, scores)
-
-    def derived(self, tag: str) -> str:
-        """The name of something that is made beside this."""
-        return f"{self.name}{MARK}{tag}"
+                answers += self.engine.ask(asked[start : start + _QUERIES].tolist(), ask)
+        return results_of([([own for own, _ in hits], [score for _, score in hits]) for hits in answers], ask.k)
 
     def sibling(self, name: str) -> Collection:
         """The collection of another name in the same store."""
@@ -179,12 +170,12 @@ class QdrantCollection:
         with guarded(self.address, "cannot be made"):
             self.engine.create(like.engine, like.meant()[0], dim, DISTANCES[metric])
 
-    def put(self, block: Block) -> None:
+    def upsert(self, block: Block) -> None:
         """Writes items with their vectors and the rest."""
         vector, dim, _ = self.meant()
         if block.vectors.ndim != 2 or block.vectors.shape[1] != dim:
             raise InputError(f"{self.url}: vectors of shape {block.vectors.shape} came, (items, {dim}) are wanted.")
-        rest = block.rest or [({}, {})] * len(block)
+        rest = block.payload or [({}, {})] * len(block)
         rows = block.vectors.astype(np.float32, copy=False).tolist()
         points = [
             Point(own, {**others, vector: row}, payload)
@@ -214,15 +205,15 @@ class QdrantCollection:
         with guarded(self.address, "cannot be read"):
             return self.engine.aliases().get(name)
 
-    def point(self, name: str, collection: str | None) -> None:
+    def set_alias(self, name: str, collection: str | None) -> None:
         """Points an alias at a collection, or takes it away."""
         with guarded(self.address, "cannot be given an alias"):
-            self.engine.point(name, collection)
+            self.engine.set_alias(name, collection)
 
-    def corrected(self, name: str, layout: Layout) -> Corrected:
+    def corrected_index(self, name: str, encoding: VectorEncoding) -> CorrectedIndex:
         """A payload field with the bias, or with ``into=vector`` a named vector that carries it."""
-        form = BiasVector if self.address.options.get("into") == "vector" else BiasField
-        return form(self, name, layout)
+        strategy = BiasVector if self.address.options.get("into") == "vector" else BiasField
+        return strategy(self, name, encoding)
 
     def close(self) -> None:
         """Lets go of the client."""

@@ -22,8 +22,7 @@ from unhub.stores.protocol import Collection
 from unhub.stores.qdrant.collection import OPTIONS, QdrantCollection
 from unhub.stores.qdrant.edge_requests import edge, queries, these
 from unhub.stores.qdrant.edge_requests import having as points_having
-from unhub.stores.qdrant.engine import Ask, Having, Point, bare, by_name
-from unhub.stores.qdrant.opened import Opened, opened_at
+from unhub.stores.qdrant.engine import Ask, Having, Opened, Point, bare, by_name, opened_at
 from unhub.stores.qdrant.shape import MARK, Shape
 
 _CONFIG = "edge_config.json"
@@ -172,7 +171,7 @@ class EdgeEngine:
         """None: a shard has no aliases."""
         return {}
 
-    def point(self, alias: str, collection: str | None) -> None:
+    def set_alias(self, alias: str, collection: str | None) -> None:
         """Refuses, unless there is nothing to do."""
         if collection is not None:
             raise InputError(

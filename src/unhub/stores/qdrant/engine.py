@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import uuid
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.qdrant.opened import Opened
 from unhub.stores.qdrant.shape import Shape
+
+_BY_PATH: weakref.WeakValueDictionary[str, Opened] = weakref.WeakValueDictionary()
+_LOCK = threading.RLock()
 
 
 class Point(NamedTuple):
@@ -101,7 +106,7 @@ class Engine(Protocol):
     def aliases(self) -> dict[str, str]:
         """Alias -> collection."""
 
-    def point(self, alias: str, collection: str | None) -> None:
+    def set_alias(self, alias: str, collection: str | None) -> None:
         """Points an alias at a collection, or takes it away."""
 
     def set_field(self, field: str, ids: Sequence[int | str], values: FloatArray) -> None:
@@ -161,3 +166,49 @@ def by_name(vector: Any) -> dict[str, Any]:
 def bare(vectors: dict[str, Any]) -> Any:
     """Vectors as they are written: one without a name stands alone."""
     return vectors[""] if len(vectors) == 1 and "" in vectors else vectors
+
+
+class Opened:
+    """Something with a ``close()`` that is opened when it is first asked for."""
+
+    def __init__(self, open: Callable[[], Any]) -> None:
+        self._open = open
+        self._client: Any = None
+        self._users = 0
+
+    @property
+    def client(self) -> Any:
+        """The open client."""
+        with _LOCK:
+            if self._client is None:
+                self._client = self._open()
+            return self._client
+
+    def join(self, user: object) -> Callable[[], Any]:
+        """What the user calls when it is done; it happens by itself when the user is gone."""
+        with _LOCK:
+            self._users += 1
+        return weakref.finalize(user, self._leave)
+
+    def shut(self) -> None:
+        """Closes the client now, whoever uses it; the next who asks opens it again."""
+        with _LOCK:
+            client, self._client = self._client, None
+            if client is not None:
+                client.close()
+
+    def _leave(self) -> None:
+        with _LOCK:
+            self._users -= 1
+            if self._users == 0:
+                self.shut()
+
+
+def opened_at(path: str, open: Callable[[], Any]) -> Opened:
+    """The one shared client of a folder."""
+    with _LOCK:
+        where = os.path.realpath(path)
+        found = _BY_PATH.get(where)
+        if found is None:
+            _BY_PATH[where] = found = Opened(open)
+        return found

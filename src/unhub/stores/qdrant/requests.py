@@ -67,7 +67,9 @@ def settings_like(config: Any, vector: str, dim: int, distance: str) -> dict[str
     make = models()
     params = config.params
     if str(getattr(params.sharding_method, "value", params.sharding_method)) == "custom":
-        raise InputError("this collection has shard keys, which a new one cannot take over; choose the form payload.")
+        raise InputError(
+            "this collection has shard keys, which a new one cannot take over; choose the strategy payload."
+        )
     named = params.vectors if isinstance(params.vectors, dict) else {"": params.vectors}
     vectors = {name: each for name, each in named.items() if MARK not in name}
     # Whole numbers from 0 to 255 cannot hold a bias.

@@ -8,7 +8,7 @@ from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.stores.address import Address
-from unhub.stores.protocol import Metric
+from unhub.stores.protocol import Metric, Quantiser
 
 MARK = "_unhub_"
 """in the name of every collection, vector and field that unhub makes; what has it is no part of the user's data"""
@@ -18,6 +18,8 @@ METRICS: dict[str, Metric] = {"Dot": "ip", "Cosine": "cosine", "Euclid": "l2"}
 DISTANCES = {metric: distance for distance, metric in METRICS.items()}
 _BYTES = {"float32": 4, "float16": 2, "uint8": 1}
 _QUANTISED = {"scalar": "int8", "product": "pq"}
+_QUANTISERS: dict[str, Quantiser] = {"scalar": "one_range", "product": "codes"}
+"""by Qdrant's word; its others (binary, turbo) rotate"""
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,23 @@ class Shape:
         own = {name: each for name, each in (self.vectors[vector].get("hnsw_config") or {}).items() if each is not None}
         return {**self.hnsw, **own}
 
+    def has_graph(self, vector: str) -> bool:
+        """Whether a vector gets a graph."""
+        hnsw = self.graph(vector)
+        return bool(hnsw.get("m") or hnsw.get("payload_m"))
+
+    def quantised(self, vector: str) -> str | None:
+        """Qdrant's word for how a vector is quantised, or None."""
+        return next(iter(self.vectors[vector].get("quantization_config") or self.quantization or {}), None)
+
+    def quantiser(self, vector: str) -> Quantiser | None:
+        """The same as unhub calls it."""
+        word = self.quantised(vector)
+        return None if word is None else _QUANTISERS.get(word, "rotated")
+
     def index(self, vector: str, count: int) -> tuple[str, bool]:
         """The kind of index of a vector that so many points have, and whether a search looks at all of them."""
-        hnsw = self.graph(vector)
-        graph = bool(hnsw.get("m") or hnsw.get("payload_m"))
-        quantised = next(iter(self.vectors[vector].get("quantization_config") or self.quantization or {}), None)
+        hnsw, graph, quantised = self.graph(vector), self.has_graph(vector), self.quantised(vector)
         if not self.indexed:
             return "flat", True
         kind = ("hnsw" if graph else "flat") + (f"+{_QUANTISED.get(quantised, quantised)}" if quantised else "")

@@ -1,0 +1,124 @@
+"""Both Sinkhorn half-steps of a block of rows, from its scores or from a kernel that was kept   [pan:25, Alg. A1].
+
+With a reference p for the columns, a row of the kernel is
+
+    K_uj = exp((s_uj + p_j - top_u) / tau),    top_u the largest s_uj + p_j of its row,
+
+so that K lies in [0, 1] whatever tau is. A round that scales the columns by v and gives every row the mass a needs
+
+    z_u = sum_j K_uj v_j    and    mass_j = sum_u (a_u / z_u) K_uj.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhub.core.arrays import is_numpy, namespace, wide
+from unhub.core.kernels import suits
+from unhub.core.logsumexp import LOG2_E, row_exponentials, row_logsumexp
+from unhub.core.threads import parts_for, share
+from unhub.foundation.types import FloatArray
+
+SETTLE_ROWS = 512
+"""rows whose shares one part adds in float32 before the sum moves to float64"""
+
+PARTIAL_SUMS = 16
+"""partial sums that a row is added in at the least: lanes of an instruction, several of them at work at once"""
+
+AT_ONCE = 1 << 21
+"""numbers of a kept kernel that go through both products before the next ones: the second finds them in cache"""
+
+
+class SinkhornKernel:
+    """The half-steps at one temperature, with the scratch memory that they need again and again."""
+
+    def __init__(self, columns: int, tau: float, *, kernels: Any = None, threads: int = 1, memory: int = 0) -> None:
+        self._tau = tau
+        self._kernels, self._threads = kernels, threads
+        self._scale = np.float32(LOG2_E / tau)
+        parts = 0 if kernels is None else parts_for((4 + 4 + 8) * columns, memory, threads)
+        self._mass = np.empty((parts, columns), dtype=np.float32)
+        self._row = np.empty((parts, columns), dtype=np.float32)
+
+    def from_scores(self, scores: Any, p: Any, v: Any, a: Any, kept: Any = None) -> tuple[Any, Any, Any]:
+        """z and top (block,) and mass (gallery,) of a block of scores; the kernel goes to ``kept`` if that is given.
+
+        ``kept`` may be the scores' own memory. Arguments are float32, or all of them float64.
+        """
+        if self._kernels is None or not suits(scores):
+            kernel, top = row_exponentials(scores, self._tau, p)
+            if kept is not None:
+                kept[...] = kernel
+            return *_products(kernel, v, a), top
+        top, z = np.empty(len(scores), dtype=np.float32), np.empty(len(scores), dtype=np.float32)
+        given = p, self._scale, v
+
+        def work(part: int, start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            found = a[rows], top[rows], z[rows], self._mass[part]
+            if kept is None:
+                self._kernels.pass_scores(scores[rows], *given, *found, self._row[part])
+            elif kept.dtype == np.uint16:
+                self._kernels.keep_halves(scores[rows], *given, *found, self._row[part], kept[rows])
+            else:
+                self._kernels.keep_floats(scores[rows], *given, *found, kept[rows])
+
+        return z, self._summed(len(scores), work), top
+
+    def from_kernel(self, kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
+        """z (block,) and mass (gallery,) of a kernel that was kept."""
+        if self._kernels is None:
+            return _products(kernel, v, a)
+        z = np.empty(len(kernel), dtype=np.float32)
+
+        def work(part: int, start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            self._kernels.pass_kept(kernel[rows], v, a[rows], z[rows], self._mass[part])
+
+        return z, self._summed(len(kernel), work)
+
+    def row_sums(self, scores: Any, g: Any) -> Any:
+        """tau * log sum_j exp((s_uj + g_j) / tau) of every row, float64."""
+        if self._kernels is None or not suits(scores):
+            return row_logsumexp(scores, self._tau, g)
+        ones = np.ones_like(g)
+        top, z = np.empty(len(scores), dtype=np.float32), np.empty(len(scores), dtype=np.float32)
+
+        def work(part: int, start: int, stop: int) -> None:
+            rows = slice(start, stop)
+            self._kernels.row_sums(scores[rows], g, self._scale, ones, top[rows], z[rows], self._row[part])
+
+        share(len(scores), work, parts=len(self._row), threads=self._threads)
+        return top + self._tau * np.log(z.astype(np.float64))
+
+    def _summed(self, rows: int, work: Any) -> FloatArray:
+        """Runs the work on parts of the rows, and adds up in float64 what each found for the columns, now and then."""
+        total = np.zeros(self._mass.shape)
+
+        def settled(part: int, start: int, stop: int) -> None:
+            for low in range(start, stop, SETTLE_ROWS):
+                self._mass[part].fill(0)
+                work(part, low, min(low + SETTLE_ROWS, stop))
+                total[part] += self._mass[part]
+
+        share(rows, settled, parts=len(total), threads=self._threads)
+        summed: FloatArray = total.sum(axis=0)
+        return summed
+
+
+def _products(kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
+    """z and mass by two products with a vector, a cache's worth of rows at a time."""
+    xp = namespace(kernel)
+    if not is_numpy(kernel):
+        z = kernel @ v
+        return z, xp.astype(xp.where(z > 0, a / z, xp.zeros_like(z)) @ kernel, wide(kernel))
+    z = np.empty(len(kernel), dtype=kernel.dtype)
+    mass = np.zeros(kernel.shape[1])
+    step = max(1, min(AT_ONCE // kernel.shape[1], SETTLE_ROWS))
+    for start in range(0, len(kernel), step):
+        rows = slice(start, start + step)
+        np.matmul(kernel[rows], v, out=z[rows])
+        mass += np.divide(a[rows], z[rows], out=np.zeros_like(z[rows]), where=z[rows] > 0) @ kernel[rows]
+    return z, mass

@@ -1,0 +1,759 @@
+"""``Dataset``: the user's data, once: addresses or arrays, opened lazily, checked once, picklable by address."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+import numpy as np
+
+from unhub.core.execution import Execution, Executor
+from unhub.dataset.experiment_file import CHOICES, Experiment, file_door, read_experiment
+from unhub.dataset.galleries import Permuted, open_source, open_store_rows
+from unhub.dataset.items import Items, Media, media_below, media_of, read_captions
+from unhub.dataset.reader import (
+    Reader,
+    column_ids,
+    empty_bank,
+    marginal,
+    named,
+    refuse_mixture,
+    relative_prior,
+    same_rows,
+)
+from unhub.dataset.sources import ARGUMENTS, NO_BANK, Bank, Labels, portable, relevance_source
+from unhub.dataset.task import Task, count_shared, refuse_gallery_of_one, score_banks, vector_banks
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
+from unhub.foundation.wording import Door, argument, in_python
+from unhub.io import Rows, read_relevance
+from unhub.metrics import Relevance
+from unhub.scores import Banks, MaskedScores, ScoreSource
+from unhub.stores import is_address
+
+T = TypeVar("T")
+BANK = "bank"
+"""the name of the bank that is given by the short arguments: query_bank, target_bank, ..."""
+TEST_QUERIES = "test queries"
+"""the bank of whoever has none: the test queries themselves"""
+FITTED_BANK = "query bank"
+"""the bank that a correction was fitted on"""
+ARRAYS = (
+    "queries", "targets", "scores", "relevant", "query_ids", "target_ids", "captions", "target_captions", "media",
+    "target_prior",
+)  # fmt: skip
+"""fields that are addresses or arrays"""
+
+
+class FittedCorrection(Protocol):
+    """What a dataset needs to know of a correction."""
+
+    @property
+    def bias(self) -> FloatArray:
+        """(gallery,)"""
+
+    @property
+    def ids(self) -> tuple[str, ...] | None:
+        """of the gallery"""
+
+    @property
+    def query_bank(self) -> Rows | None:
+        """the bank that it was fitted on, where it has one"""
+
+    @property
+    def target_bank(self) -> Rows | None:
+        """the other one"""
+
+    @property
+    def metric(self) -> Similarity:
+        """the similarity"""
+
+    @property
+    def normalize(self) -> bool:
+        """whether vectors are scaled to unit length"""
+
+    @property
+    def memory(self) -> str | int | None:
+        """what bounds the blocks of scores"""
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """of its bank queries"""
+
+    def gallery(self, targets: Any = None) -> Rows:
+        """The vectors that it was fitted on, checked."""
+
+
+class Dataset:
+    """Queries, targets, what is right, and named banks: all that unhub's functions run on.
+
+    Every array argument takes an address (a path, ``file.npz::key``, for targets also a store), an array, a memory map
+    or a torch tensor. Nothing is opened before it is needed; each array is opened and checked once.
+
+    queries: (query, dim) embeddings of the test queries.
+    targets: (gallery, dim) embeddings of the gallery.
+    scores: (query, gallery) instead of both, for models without embeddings.
+    relevant: which targets are right: an int array (query -> target), a list of sets, pairs of ids, a path, or
+        "aligned" (query i means target i).
+    banks: name -> Bank.
+    query_ids, target_ids: ids, where the arrays have none of their own.
+    captions, target_captions: what queries and targets say, one line each.
+    media: a folder with a picture, sound or video per target, named by its id.
+    target_prior: (gallery,) how often each target is expected.
+    metric: "cosine" or "ip". normalize: scale vectors to unit length.
+    ignore_self: query i is target i, and does not count for itself.
+    allow_overlap: test queries may be in a bank. allow_empty: queries without a right target are left out.
+    group_targets: "max" counts targets of the same query as one.
+    memory: bound for blocks of scores, such as "2GB".
+    name, model, modality, task_type, directions, metrics, settings, path: what an experiment file says.
+    query_bank, target_bank, query_weight, query_bank_scores, cross_bank_scores, target_bank_scores: short for
+        ``banks={"bank": Bank(...)}``.
+
+    >>> data = Dataset(scores=np.array([[0.9, 0.1], [0.8, 0.2]]), relevant=[0, 1])
+    >>> data.kind, data.shape, data.task().transductive
+    ('scores', (2, 2), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        queries: Any = None,
+        targets: Any = None,
+        scores: Any = None,
+        relevant: Any = None,
+        banks: Mapping[str, Bank] | None = None,
+        query_ids: Any = None,
+        target_ids: Any = None,
+        captions: Any = None,
+        target_captions: Any = None,
+        media: Any = None,
+        target_prior: Any = None,
+        metric: Similarity = "cosine",
+        normalize: bool = False,
+        ignore_self: bool = False,
+        allow_overlap: bool = False,
+        allow_empty: bool = False,
+        group_targets: Literal["max"] | None = None,
+        memory: str | int | None = None,
+        name: str = "",
+        model: str = "",
+        modality: str = "",
+        task_type: str = "retrieval",
+        directions: Sequence[str] = ("forward", "reverse"),
+        metrics: Sequence[str] = (),
+        settings: Mapping[str, Any] | None = None,
+        path: Path | None = None,
+        query_bank: Any = None,
+        target_bank: Any = None,
+        query_weight: Any = None,
+        query_bank_scores: Any = None,
+        cross_bank_scores: Any = None,
+        target_bank_scores: Any = None,
+    ) -> None:
+        short = Bank(query_bank, target_bank, query_weight, query_bank_scores, cross_bank_scores, target_bank_scores)
+        self.banks: dict[str, Bank] = dict(banks or {}) | ({} if short.empty else {BANK: short})
+        given = locals()
+        self._sources: dict[str, Any] = {part: given[part] for part in ARRAYS}
+        self.name, self.model, self.modality, self.task_type = name, model, modality, task_type
+        self.directions, self.metrics = tuple(directions), tuple(metrics)
+        self.settings, self.path = dict(settings or {}), path
+        self.ignore_self = ignore_self or task_type == "self-retrieval"
+        self.allow_overlap, self.allow_empty, self.group_targets = allow_overlap, allow_empty, group_targets
+        self.correction: Any = None
+        self.notes: tuple[str, ...] = ()
+        self.drawn: dict[str, IntArray] = {}
+        """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
+        self._shard = (0, 1)
+        self._reader = Reader(metric, normalize, memory, tensors=False)
+        self._refuse_mixture()
+        self._start()
+
+    def _start(self) -> None:
+        self._opened: dict[tuple[str, ...], Any] = {}
+        self._lock = threading.RLock()
+
+    def _refuse_mixture(self) -> None:
+        vectors = {part: self._sources[part] for part in ("queries", "targets")}
+        matrices = {"scores": self._sources["scores"]}
+        for bank in self.banks.values():
+            vectors |= {ARGUMENTS[part]: getattr(bank, part) for part in ("queries", "targets")}
+            matrices |= {ARGUMENTS[part]: getattr(bank, part) for part in ("scores", "cross_scores", "target_scores")}
+            refuse_mixture(vectors, matrices)
+        refuse_mixture(vectors, matrices)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Dataset:
+        """The dataset of an experiment file (TOML or YAML); its paths are absolute and safe, none is opened yet."""
+        return cls.from_experiment(read_experiment(path))
+
+    @classmethod
+    def from_experiment(cls, experiment: Experiment) -> Dataset:
+        """The dataset that an experiment file describes, once the file was read."""
+        test: dict[str, Any] = dict(experiment.test)
+        labels = test.pop("labels", None), test.pop("target_labels", None)
+        relevant: Any = test.pop("relevant", "aligned")
+        if labels[0] is not None:
+            relevant = Labels(labels[0], labels[1] or labels[0])
+        banks = {}
+        for name, parts in experiment.banks.items():
+            banks[name] = Bank(**{"cross_scores" if part == "cross" else part: at for part, at in parts.items()})
+        chosen = {name: value for name, value in experiment.settings.items() if name in CHOICES}
+        return cls(
+            **test,
+            relevant=relevant,
+            banks=banks,
+            name=experiment.name,
+            model=experiment.model,
+            modality=experiment.modality,
+            task_type=experiment.task,
+            directions=experiment.directions,
+            metrics=experiment.metrics,
+            settings=experiment.settings,
+            path=experiment.path,
+            **{name: value for name, value in chosen.items() if name not in ("seed", "resamples")},
+        )
+
+    @classmethod
+    def of(
+        cls,
+        correction: FittedCorrection,
+        *,
+        targets: Any = None,
+        queries: Any = None,
+        scores: Any = None,
+        relevant: Any = None,
+        target_bank: Any = None,
+        captions: Any = None,
+        target_captions: Any = None,
+        bank_captions: Any = None,
+        media: Any = None,
+    ) -> Dataset:
+        """The dataset of a correction: its gallery, and queries to ask; its bank is the bank "query bank".
+
+        targets: the gallery, where the correction does not know where it is. queries, or scores (query, gallery):
+        what to ask; without them the queries of its bank are asked. target_bank: for methods of two banks.
+        """
+        second = correction.target_bank if target_bank is None else target_bank
+        bank = Bank(correction.query_bank, second, correction.weights, captions=bank_captions)
+        asks = queries is not None or scores is not None
+        data = cls(
+            scores=scores,
+            queries=queries if asks else correction.query_bank,
+            relevant=relevant,
+            banks={FITTED_BANK: bank} if asks and scores is None and correction.query_bank is not None else {},
+            target_ids=correction.ids if scores is not None else None,
+            captions=captions if asks else bank_captions,
+            target_captions=target_captions,
+            media=media,
+            metric=correction.metric,
+            normalize=correction.normalize,
+            memory=correction.memory,
+            allow_overlap=True,
+            allow_empty=True,
+            directions=("search",),
+        )
+        data.correction = correction
+        data._reader = replace(data._reader, fitted=True)
+        if scores is None:
+            gallery = correction.gallery(targets)
+            data._sources["targets"] = data._opened["targets",] = replace(
+                gallery, name="targets", ids=correction.ids or gallery.ids
+            )
+            # a correction's bank was checked when it was fitted, and when it was loaded
+            known = {(FITTED_BANK, "queries"): correction.query_bank, (FITTED_BANK, "targets"): correction.target_bank}
+            known["queries",] = None if asks else correction.query_bank  # type: ignore[index]  # keys of two lengths
+            for key, rows in known.items():
+                if rows is not None and (key != (FITTED_BANK, "targets") or target_bank is None):
+                    data._opened[key] = rows
+            if not asks and correction.query_bank is None:
+                raise InputError("queries", "is missing", "this correction holds no bank of queries; give some to ask")
+        elif data.scores_rows().shape[1] != correction.bias.size:
+            raise InputError(
+                "scores",
+                f"has {data.shape[1]:,} columns but this correction is of {correction.bias.size:,} targets",
+                "give scores with its own gallery",
+            )
+        if not asks:
+            data.notes = (
+                f"No queries were given, so those of the bank are asked; pass {argument('queries')} for others, and "
+                f"{argument('relevant')}.",
+            )
+        return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_opened", "_lock")}
+        return state | {"_sources": {part: portable(value) for part, value in self._sources.items()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def __repr__(self) -> str:
+        parts = [part for part, value in self._sources.items() if value is not None]
+        title = f"{self.name!r}, " if self.name else ""
+        return f"Dataset({title}{', '.join(parts)}; banks: {', '.join(self.banks) or 'none'})"
+
+    @property
+    def kind(self) -> Literal["vectors", "scores"]:
+        """Whether it is made of embeddings or of matrices of scores."""
+        matrices = self._sources["scores"] is not None or any(bank.scores is not None for bank in self.banks.values())
+        return "scores" if matrices else "vectors"
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether queries and targets can change places."""
+        return self.task_type == "retrieval" and len(self.directions) > 1
+
+    @property
+    def reader(self) -> Reader:
+        """How its arrays are read: the similarity, the memory; as a store ranks, where the gallery is in one."""
+        if is_address(self._sources["targets"]):
+            self._vectors("targets")
+        return self._reader
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(queries, targets)"""
+        if self.kind == "scores":
+            return self.scores_rows().shape
+        targets = self._required("targets")
+        return len(self._required("queries")), len(targets)
+
+    def bank_name(self, bank: str | None = None) -> str | None:
+        """The bank that a function learns from: the one named, or the only one; None for the test queries.
+
+        It is an error to name none where there are several.
+        """
+        if bank is None and len(self.banks) > 1:
+            raise InputError("bank", "is missing", f"choose one of {', '.join((*self.banks, TEST_QUERIES))}")
+        chosen = next(iter(self.banks), None) if bank is None else bank
+        self._bank(chosen)
+        return None if chosen == TEST_QUERIES else chosen
+
+    def directions_of(self, bank: str | None = None) -> dict[str, str]:
+        """The directions that a bank serves: name -> "forward" or "reverse"; back only with targets of its own."""
+        part = self._bank(bank)
+        two_sided = part.queries is not None and part.targets is not None
+        back = self.both_ways and (part is NO_BANK or (self.kind == "vectors" and two_sided))
+        return dict(zip(self.directions, ("forward", "reverse") if back else ("forward",), strict=False))
+
+    def files(self) -> dict[str, str]:
+        """Every file that it names, by its key: test.queries, banks.val.targets; arrays in memory are left out."""
+        named_files = {f"test.{part}": value for part, value in self._sources.items() if part != "media"}
+        if isinstance(self._sources["relevant"], Labels):
+            labels = named_files.pop("test.relevant")
+            named_files |= {"test.labels": labels.queries, "test.target_labels": labels.targets}
+        for name, bank in self.banks.items():
+            for part in ARGUMENTS:
+                key = "cross" if part == "cross_scores" else part
+                named_files[f"banks.{name}.{key}"] = getattr(bank, part)
+        texts = {key: os.fspath(at) for key, at in named_files.items() if isinstance(at, str | os.PathLike)}
+        return {key: at for key, at in texts.items() if at != "aligned"}
+
+    def relevance(self, direction: str = "forward") -> Relevance | None:
+        """Which targets are right for which query, read once; None where nobody says."""
+        if self._sources["relevant"] is None:
+            return None
+        with self.words(), self._lock:
+            relevance = self._once(("relevance",), self._read_relevance)
+            return self._once(("relevance", "reverse"), relevance.reverse) if self._back(direction) else relevance
+
+    def items(self, direction: str = "forward") -> tuple[Items, Items]:
+        """Queries and targets as people know them, in this direction: ids, names, media; read once."""
+        with self.words(), self._lock:
+            queries, targets = self._once(("items",), self._read_items)
+            return (targets, queries) if self._back(direction) else (queries, targets)
+
+    def bank_names(self, bank: str) -> Sequence[str] | None:
+        """What each query of a bank says; None where nobody says."""
+        source = self._bank(bank).captions
+        if source is None:
+            return None
+        with self.words(bank), self._lock:
+            part = "scores" if self.kind == "scores" else "queries"
+            ids = [f"bank query {row}" for row in range(len(self._bank_rows(bank, part) or ()))]
+            return self._once((bank, "captions"), lambda: read_captions(source, "bank_captions", ids, "bank queries"))
+
+    def target_ids(self) -> tuple[str, ...] | None:
+        """The ids of the gallery, where it has any."""
+        if self.kind == "scores":
+            source = self._sources["target_ids"]
+            return self._once(("target_ids",), lambda: column_ids(source, self._columns(), "scores"))
+        return self._required("targets").ids
+
+    def task(
+        self,
+        direction: str = "forward",
+        bank: str | None = None,
+        *,
+        fit: bool = False,
+        executor: Execution | Executor | None = None,
+        progress: Progress | None = None,
+    ) -> Task:
+        """What a method runs on: one direction with one bank.
+
+        direction: "forward", "reverse", or the name that the dataset gives it.
+        bank: the name of a bank; None: the test queries are the bank, which is transductive.
+        fit: for a fit, which needs no test queries and uses tensors where they are.
+        executor: how to compute, as in ``unhub.fit``.
+        progress: told about the reading of a store.
+        """
+        back, part = self._back(direction), self._bank(bank)
+        with self.words(bank, direction), self._lock:
+            make = self._vector_task if self.kind == "vectors" else self._score_task
+            chosen = None if bank == TEST_QUERIES else bank
+            return make(chosen, part, executor, back=back, fit=fit, progress=progress)
+
+    def test_scores(self, *, progress: Progress | None = None) -> ScoreSource:
+        """The scores of the test queries with the gallery, in blocks; no bank and no relevance is read."""
+        with self.words(), self._lock:
+            if self.kind == "scores":
+                return self._reader.matrix(self.scores_rows())
+            if self._sources["queries"] is None and self.task_type != "self-retrieval":
+                self._required("queries")
+            self._vectors("targets", progress=progress)
+            targets = self._required("targets")
+            return self._reader.products(self._required("queries"), targets)
+
+    def sample(
+        self,
+        cells: int,
+        seed: int = 0,
+        *,
+        direction: str = "forward",
+        bank_cells: int | None = None,
+        most_targets: int = 100_000,
+    ) -> Dataset:
+        """At most so many test scores in one direction, in memory, in the type they are stored in.
+
+        cells: test scores. bank_cells: scores of each bank; cells where it is not given. most_targets: targets of a
+        larger gallery: those that are right, and others at random. ``notes`` says what was left out, ``drawn`` which
+        rows are there.
+        """
+        from unhub.dataset.sampling import sampled_dataset
+
+        with self._lock:
+            return sampled_dataset(self, cells, bank_cells or cells, most_targets, seed, back=self._back(direction))
+
+    def with_scores(self, scores: Any) -> Dataset:
+        """The same test set with a matrix (query, gallery) in place of its embeddings, and without banks."""
+        other = self._copy()
+        ids = dict(zip(("query_ids", "target_ids"), self._side_ids(), strict=True))
+        other._sources = {**self._sources, "queries": None, "targets": None, "scores": scores, **ids}
+        other.banks = {}
+        return other
+
+    def shard(self, i: int, of: int) -> Dataset:
+        """The same data with part i of the rows of each bank, counted from 0: what one worker reads."""
+        if not 0 <= i < of:
+            raise InputError("i", f"is {i} of {of}", "count shards from 0")
+        part = self._copy()
+        part._shard = (i, of)
+        return part
+
+    def door(self, bank: str | None = None) -> Door:
+        """How arguments are called where this dataset came from: the file's keys, or Python's names."""
+        return in_python if self.path is None else file_door(bank)
+
+    @contextmanager
+    def words(self, bank: str | None = None, direction: str | None = None) -> Iterator[None]:
+        """While this lasts, errors are in the words of the experiment file, with the bank they came up in."""
+        try:
+            yield
+        except InputError as error:
+            if self.path is None or error.came.startswith(f"{self.path}: "):
+                raise
+            where = ""
+            if bank is not None and direction is not None:
+                way = self.directions[-1 if self._back(direction) else 0]
+                where = f"the bank {bank}, {way}: "
+            raise InputError(f"{self.path}: {where}{error.sentence(self.door(bank))}") from error
+
+    def _copy(self) -> Dataset:
+        other = copy.copy(self)
+        other._start()
+        return other
+
+    def _once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = make()
+            return cast(T, self._opened[key])
+
+    def _back(self, direction: str) -> bool:
+        ways = dict(zip(self.directions, ("forward", "reverse"), strict=False))
+        way = ways.get(direction, direction)
+        if way not in ("forward", "reverse"):
+            raise InputError("direction", f"is {direction!r}", f"use one of {', '.join(ways)}")
+        return way == "reverse"
+
+    def _bank(self, bank: str | None) -> Bank:
+        if bank in (None, TEST_QUERIES):
+            return NO_BANK
+        if bank not in self.banks:
+            raise InputError("bank", f"is {bank!r}", f"there are {', '.join((*self.banks, TEST_QUERIES))}")
+        return self.banks[bank]
+
+    def _vectors(self, part: str, bank: str | None = None, *, shard: bool = False, progress: Any = None) -> Rows | None:
+        """The embeddings of a part, opened and checked at the first call; None where there are none."""
+        source = self._sources[part] if bank is None else getattr(self.banks[bank], part)
+        shard = shard and self._shard != (0, 1)
+        key = (*(() if bank is None else (bank,)), part, *(map(str, self._shard) if shard else ()))
+        if source is None and part == "queries" and bank is None and self.task_type == "self-retrieval":
+            source = self._sources["targets"]
+        if source is None:
+            return None
+        return self._once(key, lambda: self._open(source, part, bank, shard, progress))
+
+    def _open(self, source: Any, part: str, bank: str | None, shard: bool, progress: Progress | None) -> Rows:
+        gallery = part == "targets" and bank is None
+        like = None if gallery else self._vectors("targets")
+        name = part if bank is None else ARGUMENTS[part]
+        if bank is not None and part == "targets" and (nothing := empty_bank(source, axis=0)) is not None:
+            return self._reader.checked(nothing, like=like)
+        ids = {"queries": self._sources["query_ids"], "targets": self._sources["target_ids"]}[part]
+        ids = ids if bank is None else None
+        known = self._opened_before(source) if ids is None and not shard else None
+        if known is not None:
+            return replace(known, name=name)
+        if gallery and is_address(source):
+            rows, described = open_store_rows(source, name=name, progress=progress)
+            self._reader = self._reader.as_in_store(described)
+        else:
+            rows = open_source(source, name=name, progress=progress)
+        return self._reader.checked(named(self._part(rows) if shard else rows, ids), like=like)
+
+    def _opened_before(self, source: Any) -> Rows | None:
+        """The rows of the same source, opened and checked for another part, under ids of their own."""
+        ids = {"targets": self._sources["target_ids"], "queries": self._sources["query_ids"]}
+        places = [((part,), self._sources[part]) for part in ids if ids[part] is None]
+        for name, bank in self.banks.items():
+            places += [((name, part), getattr(bank, part)) for part in ids]  # type: ignore[misc]  # keys of two lengths
+        for key, other in places:
+            same = source is other or (isinstance(source, str) and isinstance(other, str) and source == other)
+            if same and key in self._opened:
+                return cast(Rows, self._opened[key])
+        return None
+
+    def _part(self, rows: Rows) -> Rows:
+        """The rows of this shard."""
+        i, of = self._shard
+        start, stop = len(rows) * i // of, len(rows) * (i + 1) // of
+        ids = None if rows.ids is None else rows.ids[start:stop]
+        if isinstance(rows.data, np.ndarray):
+            return replace(rows, data=rows.data[start:stop], ids=ids)
+        return Rows(Permuted(rows, np.arange(start, stop)), ids, rows.source, rows.name)
+
+    def _required(self, part: str, advice: str = "") -> Rows:
+        rows = self._vectors(part)
+        if rows is None:
+            both = f"give {argument('queries')} and {argument('targets')}, or a matrix of {argument('scores')}"
+            raise InputError(part, "is missing", advice or both)
+        return rows
+
+    def _matrix(self, part: str, bank: str | None = None, *, shard: bool = False) -> Rows | None:
+        """A matrix of scores, opened and checked at the first call."""
+        source = self._sources[part] if bank is None else getattr(self.banks[bank], part)
+        shard = shard and self._shard != (0, 1)
+        key = (*(() if bank is None else (bank,)), part, *(map(str, self._shard) if shard else ()))
+        name = part if bank is None else ARGUMENTS[part]
+        if source is None:
+            return None
+
+        def opened() -> Rows:
+            nothing = empty_bank(source, axis=1) if part == "cross_scores" else None
+            rows = self._reader.scores(source, name) if nothing is None else replace(nothing, name=name)
+            return self._part(rows) if shard else rows
+
+        return self._once(key, opened)
+
+    def _bank_rows(self, bank: str, part: str) -> Rows | None:
+        return self._matrix(part, bank) if self.kind == "scores" else self._vectors(part, bank)
+
+    def scores_rows(self) -> Rows:
+        """The matrix of test scores, opened and checked."""
+        rows = self._matrix("scores")
+        if rows is None:
+            both = f"give {argument('queries')} and {argument('targets')}, or a matrix of {argument('scores')}"
+            raise InputError("queries", "is missing", both)
+        return rows
+
+    def _columns(self) -> int:
+        if self._sources["scores"] is not None:
+            return self.scores_rows().shape[1]
+        first = next(name for name, bank in self.banks.items() if bank.scores is not None)
+        return self._matrix("scores", first).shape[1]  # type: ignore[union-attr]
+
+    def _marginals(
+        self, bank: str | None, rows: int, columns: int, *, back: bool
+    ) -> tuple[FloatArray | None, FloatArray | None, float]:
+        """Weights of the bank, prior of the gallery and its mean; they belong to one direction."""
+        weights, prior = self._bank(bank).weights, self._sources["target_prior"]
+        if back and (weights is not None or prior is not None):
+            raise InputError(
+                "query_weight",
+                f"and {argument('target_prior')} belong to the forward direction",
+                "evaluate one at a time",
+            )
+        key = (bank or "", "weights", *map(str, self._shard))
+        weight = self._once(key, lambda: marginal(weights, "query_weight", rows, "bank queries"))
+        return (weight, *self._once(("target_prior",), lambda: relative_prior(prior, columns)))
+
+    def _vector_task(
+        self,
+        name: str | None,
+        bank: Bank,
+        executor: Execution | Executor | None,
+        *,
+        back: bool,
+        fit: bool,
+        progress: Progress | None,
+    ) -> Task:
+        advice = "give the embeddings of the gallery, or a matrix of scores" if fit else ""
+        if not fit and self._sources["queries"] is None and self.task_type != "self-retrieval":
+            self._required("queries")
+        if self._sources["targets"] is None:
+            self._required("targets", advice)
+        targets = self._vectors("targets", progress=progress)
+        has_own = (bank.targets if back else bank.queries) is not None
+        queries = None if fit and has_own and not back else self._vectors("queries", progress=progress)
+        first = None if bank.queries is None else self._vectors("queries", name, shard=not back)
+        second = None if bank.targets is None else self._vectors("targets", name, shard=back)
+        if back:
+            queries, targets, first, second = targets, queries, second, first
+        if targets is None or (first is None and queries is None):
+            raise InputError("query_bank", "is missing", "give embeddings of past queries, or a matrix of scores")
+        asked = first
+        if asked is None:
+            assert queries is not None
+            asked = queries if self._shard == (0, 1) else self._part(queries)
+        weight, prior, mean = self._marginals(name, len(asked), len(targets), back=back)
+        way = "reverse" if back else "forward"
+        sides: dict[str, Any] = {"targets": targets, "query_bank": asked, "target_bank": second, "prior_mean": mean}
+        if fit:
+            reader = replace(self._reader, tensors=True, executor=executor)
+            banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior)
+            return Task(way, name, banks, transductive=first is None, **sides)
+        assert queries is not None
+        unit, allowed = self._reader.scaled, self.allow_overlap
+        shared = 0 if first is None else count_shared(queries, first, unit=unit, allowed=allowed)
+        reader = replace(self._reader, executor=executor).beside(queries, targets, first, second)
+        budget = reader.budget()
+        rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
+        test = reader.products(queries, targets, rows=rows, budget=budget)
+        own = test if first is None and self._shard == (0, 1) else None
+        banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior, budget=budget, queries=own)
+        sides["queries"] = queries
+        return self._tested(
+            Task(way, name, banks, test, shared=shared, **sides),
+            own_bank=first is None,
+        )
+
+    def _score_task(
+        self,
+        name: str | None,
+        bank: Bank,
+        executor: Execution | Executor | None,
+        *,
+        back: bool,
+        fit: bool,
+        progress: Progress | None,
+    ) -> Task:
+        """Matrices as they are, or turned; bank matrices hold one direction only."""
+        if fit and not bank.own_queries and self._sources["scores"] is None:
+            raise InputError("scores", "is missing", "give the matrix of bank queries x gallery")
+        test = None if fit and bank.own_queries else self.scores_rows()
+        if back and (bank.own_queries or bank.has_targets or bank.target_scores is not None):
+            raise InputError(
+                "the reverse direction with a bank needs embeddings (queries, targets, query_bank, target_bank); "
+                "bank matrices hold one direction only."
+            )
+        if back:
+            assert test is not None
+            test = Rows(np.asarray(test[0 : len(test)]).T, name="scores")
+        own = self._matrix("scores", name, shard=True) if bank.scores is not None else None
+        asked, shared = own, 0
+        if asked is None:
+            assert test is not None
+            asked = test if self._shard == (0, 1) else self._part(test)
+        elif test is not None:
+            same_rows(asked, "query_bank_scores", test, "scores", axis=(1, 1))
+            shared = count_shared(test, asked, unit=False, allowed=self.allow_overlap)
+        cross = None if bank.cross_scores is None else self._matrix("cross_scores", name, shard=True)
+        by_target = None if bank.target_scores is None else self._matrix("target_scores", name)
+        weight, prior, mean = self._marginals(name, *asked.shape, back=back)
+        reader = replace(self._reader, tensors=fit, executor=executor)
+        banks = score_banks(reader, asked, cross, by_target, weight=weight, prior=prior)
+        matrices = tuple(each for each in (asked, cross, by_target) if each is not None)
+        task = Task("reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices)
+        if fit:
+            return replace(task, transductive=own is None)
+        assert test is not None
+        rows = banks.queries.block_rows
+        return self._tested(replace(task, scores=reader.matrix(test, rows=rows)), own_bank=own is None)
+
+    def _tested(self, task: Task, *, own_bank: bool) -> Task:
+        """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
+        assert task.scores is not None
+        banks: Banks = task.banks
+        if self.ignore_self:
+            refuse_gallery_of_one(task.scores.shape[1])
+        if own_bank and self._shard == (0, 1):
+            banks = replace(banks, queries=MaskedScores(task.scores) if self.ignore_self else task.scores)
+        return replace(
+            task,
+            banks=banks,
+            relevance=self.relevance(task.direction),
+            transductive=own_bank or task.shared > 0,
+            masked=self.ignore_self,
+        )
+
+    def _side_ids(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        if self.kind == "vectors":
+            targets = self._required("targets").ids
+            return self._required("queries").ids, targets
+        source, rows = self._sources["query_ids"], self.shape[0]
+        return self._once(("query_ids",), lambda: column_ids(source, rows, "scores")), self.target_ids()
+
+    def _read_relevance(self) -> Relevance:
+        shape = self.shape
+        source = relevance_source(self._sources["relevant"], shape, allow_empty=self.allow_empty)
+        own, others = self._side_ids()
+        return read_relevance(
+            source,
+            queries=shape[0],
+            targets=shape[1],
+            query_ids=own,
+            target_ids=others,
+            allow_empty=self.allow_empty,
+        )
+
+    def _read_items(self) -> tuple[Items, Items]:
+        ids = [
+            [str(row) for row in range(size)] if each is None else list(each)
+            for size, each in zip(self.shape, self._side_ids(), strict=True)
+        ]
+        media = self._read_media()
+        sides = []
+        for part, own, what in zip(("captions", "target_captions"), ids, ("queries", "targets"), strict=True):
+            source = self._sources[part]
+            names = own if source is None else read_captions(source, part, own, what)
+            files = [media_of(media, each) for each in own] if what == "targets" else [None] * len(own)
+            sides.append(Items(own, names, files))
+        return sides[0], sides[1]
+
+    def _read_media(self) -> Mapping[str, Media]:
+        if self._sources["media"] is None:
+            return {}
+        folder = Path(self._sources["media"]).expanduser()
+        if not folder.is_dir():
+            raise InputError(
+                "media", f"is {folder}, which is no folder", "name one with a picture, sound or video per target"
+            )
+        return media_below(folder)

@@ -1,0 +1,188 @@
+"""As much of a dataset as can be ranked again in a moment: rows are drawn first and read as they are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unhub.dataset.galleries import take
+from unhub.dataset.items import Items
+from unhub.dataset.sources import Bank
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.io import FileArray, Rows
+from unhub.metrics import Relevance
+
+if TYPE_CHECKING:
+    from unhub.dataset.dataset import Dataset
+
+FEWEST = 200
+"""queries, of the test set and of a bank, that stay however many targets there are"""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Rows that stay, and a sentence about it where not all do."""
+
+    rows: IntArray
+    note: str | None = None
+
+
+def draw(size: int, most: int, what: str, rng: np.random.Generator) -> Draw:
+    """At most so many rows, drawn at random, in order.
+
+    >>> draw(3, 10, "queries", np.random.default_rng(0))
+    Draw(rows=array([0, 1, 2]), note=None)
+    """
+    if size <= most:
+        return Draw(np.arange(size))
+    return Draw(np.sort(rng.permutation(size)[:most]), f"{most:,} of {size:,} {what}, drawn at random")
+
+
+def draw_targets(right: IntArray, gallery: int, most: int, rng: np.random.Generator) -> Draw:
+    """Targets of a gallery that is too large to be shown: those that are right, and others at random.
+
+    Whatever is drawn otherwise, by rank say, would favour the ranking that it was drawn by.
+    """
+    if gallery <= most:
+        return Draw(np.arange(gallery))
+    stays = np.zeros(gallery, dtype=bool)
+    stays[right] = True
+    free = rng.permutation(np.flatnonzero(~stays))
+    stays[free[: max(0, most - int(stays.sum()))]] = True
+    rows = np.flatnonzero(stays)
+    note = f"{len(rows):,} of {gallery:,} targets, the right ones and others drawn at random (ranks are among them)"
+    return Draw(rows, note)
+
+
+def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: int, seed: int, *, back: bool) -> Dataset:
+    """The dataset with drawn rows of queries, targets and banks in memory; back: drawn for the reverse direction."""
+    rng = np.random.default_rng(seed)
+    way = "reverse" if back else "forward"
+    queries, targets = _test_rows(data, way, cells, most_targets, rng)
+    asking, gallery = ("targets", "queries") if back else ("queries", "targets")
+    drawn = {asking: queries.rows, gallery: targets.rows}
+    sample = data._copy()
+    sample._sources = dict(data._sources)
+    notes = list(dict.fromkeys(each.note for each in (queries, targets) if each.note))
+    sample.notes = (*data.notes, *([f"This is a sample: {', and '.join(notes)}."] if notes else []))
+    if data.kind == "vectors":
+        for part in ("queries", "targets"):
+            rows = data._required(part)
+            sample._sources[part] = sample._opened[part,] = _some(rows, drawn[part])
+    else:
+        block = take(data.scores_rows(), drawn["queries"])[:, drawn["targets"]]
+        sample._sources["scores"] = sample._opened["scores",] = Rows(block, name="scores")
+    sample._sources["query_ids"] = sample._sources["target_ids"] = None
+    sample._sources["captions"] = sample._sources["target_captions"] = None
+    items = zip(("queries", "targets"), data.items(), strict=True)
+    own: list[Items] = [each.take(drawn[part].tolist()) for part, each in items]
+    sample._opened["items",] = tuple(own)
+    if data.kind == "scores":
+        sample._opened["query_ids",], sample._opened["target_ids",] = (tuple(each.ids) for each in own)
+    relevance = data.relevance()
+    if relevance is not None:
+        some = subset(relevance, drawn["queries"], drawn["targets"])
+        sample._sources["relevant"] = sample._opened["relevance",] = some
+    prior = data._sources["target_prior"]
+    if prior is not None:
+        whole, mean = data._marginals(None, 0, len(data.items()[1]), back=False)[1:]
+        sample._sources["target_prior"] = None if whole is None else whole[drawn["targets"]] * mean
+    sample.banks = {}
+    for name, bank in data.banks.items():
+        sample.banks[name], notes_of_bank = _bank(data, name, bank, sample, drawn, bank_cells, rng, back=back)
+        sample.notes += notes_of_bank
+    sample.drawn = drawn
+    return sample
+
+
+def subset(whole: Relevance, queries: IntArray, targets: IntArray) -> Relevance:
+    """What is right among some of the queries and some of the targets."""
+    if len(queries) == whole.queries and len(targets) == whole.gallery:
+        return whole
+    place_of_query, place_of_target = (np.full(size, -1) for size in (whole.queries, whole.gallery))
+    place_of_query[queries], place_of_target[targets] = np.arange(len(queries)), np.arange(len(targets))
+    rows, columns = place_of_query[whole.query_rows], place_of_target[whole.targets]
+    stays = (rows >= 0) & (columns >= 0)
+    return Relevance.from_pairs(
+        rows[stays],
+        columns[stays],
+        queries=len(queries),
+        gallery=len(targets),
+        gains=whole.gains[stays],
+        allow_empty=True,
+    )
+
+
+def _test_rows(data: Dataset, way: str, cells: int, most_targets: int, rng: np.random.Generator) -> tuple[Draw, Draw]:
+    count, gallery = data.shape[::-1] if way == "reverse" else data.shape
+    if data.ignore_self:  # an item is query and target at once
+        same = draw(gallery, int(cells**0.5), "items", rng)
+        return same, same
+    shown = min(gallery, most_targets)
+    queries = draw(count, min(count, max(FEWEST, cells // max(1, shown))), "queries", rng)
+    relevance = data.relevance(way)
+    right: IntArray = np.empty(0, dtype=np.int64)
+    if relevance is not None:
+        right = relevance.targets[np.isin(relevance.query_rows, queries.rows)]
+    return queries, draw_targets(right, gallery, most_targets, rng)
+
+
+def _bank(
+    data: Dataset,
+    name: str,
+    bank: Bank,
+    sample: Dataset,
+    drawn: dict[str, IntArray],
+    cells: int,
+    rng: np.random.Generator,
+    *,
+    back: bool,
+) -> tuple[Bank, tuple[str, ...]]:
+    """As many queries and targets of a bank as its scores may be, before the targets that stay."""
+    gallery = len(drawn["queries" if back else "targets"])
+    if data.kind == "scores":
+        first, second, third = (data._matrix(part, name) for part in ("scores", "cross_scores", "target_scores"))
+        count = 0 if second is None else second.shape[1]
+    else:
+        first, second = (data._vectors(part, name) for part in ("queries", "targets"))
+        third, count = None, 0 if second is None else len(second)
+    sizes = (count, 0 if first is None else len(first))
+    counts = sizes[::-1] if back else sizes
+    others = draw(counts[0], max(FEWEST, cells // max(1, gallery)), "bank targets", rng)
+    most = max(FEWEST, cells // max(1, gallery + len(others.rows)))
+    asked = draw(counts[1], most, "bank queries", rng)
+    rows, its_targets = (others.rows, asked.rows) if back else (asked.rows, others.rows)
+    drawn[f"banks.{name}.queries"], drawn[f"banks.{name}.targets"] = rows, its_targets
+    parts: dict[str, Rows] = {}
+    if data.kind == "scores":
+        if first is not None:
+            parts["scores"] = replace(first, data=take(first, rows)[:, drawn["targets"]], ids=None, stamp=None)
+        if second is not None:
+            parts["cross_scores"] = replace(second, data=take(second, rows)[:, its_targets], stamp=None)
+        if third is not None:
+            parts["target_scores"] = replace(third, data=take(third, its_targets)[:, drawn["targets"]], stamp=None)
+    else:
+        parts |= {} if first is None else {"queries": _some(first, rows)}
+        parts |= {} if second is None else {"targets": _some(second, its_targets)}
+    for part, block in parts.items():
+        sample._opened[name, part] = block
+    weights: FloatArray | None = None
+    if bank.weights is not None:
+        weights = data._marginals(name, len(rows) if first is None else len(first), data.shape[1], back=False)[0]
+    names = data.bank_names(name)
+    captions = None if names is None else [names[row] for row in rows.tolist()]
+    left = [f"{len(rows):,} of {counts[1]:,} queries"] if asked.note else []
+    left += [others.note] if others.note else []
+    notes = (f"Of the bank {name}, {' and '.join(left)} are learnt from.",) if left else ()
+    return Bank(**parts, weights=None if weights is None else weights[rows], captions=captions), notes
+
+
+def _some(rows: Rows, which: IntArray) -> Rows:
+    """Some rows in memory, in the type they are stored in; all of them as they are."""
+    if len(which) == len(rows):
+        return rows
+    ids = None if rows.ids is None else tuple(rows.ids[row] for row in which.tolist())
+    quick = isinstance(rows.data, np.ndarray | FileArray)  # these can pick rows themselves
+    return Rows(take(rows.data if quick else rows, which), ids, None, rows.name)

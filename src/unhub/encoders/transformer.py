@@ -1,0 +1,208 @@
+"""Models of transformers: dual encoders by their get_*_features, others by their pooled output or first token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhub.encoders.encoder import Encoder, Runtime, check_length
+from unhub.encoders.hub import ModelLocation
+from unhub.encoders.media import tower_of
+from unhub.foundation.errors import InputError
+from unhub.foundation.optional import require
+from unhub.foundation.types import AnyArray
+from unhub.foundation.wording import argument, setting
+
+ENDLESS = 1_000_000
+"""a tokenizer that knows no limit says a huge number"""
+
+
+@dataclass(frozen=True)
+class Preprocessor:
+    """From a batch to tensors by name; ``probe`` is a batch of one that any model takes."""
+
+    inputs: Callable[[list[Any]], dict[str, Any]]
+    probe: list[Any]
+    rate: int | None = None
+    max_length: int | None = None
+
+
+def prepare(place: ModelLocation, tower: str, model: Any, max_length: int | None) -> Preprocessor:
+    """What makes tensors for this part of the model: its tokenizer, image processor or feature extractor."""
+    name, make = {
+        "text": ("AutoTokenizer", _texts),
+        "image": ("AutoImageProcessor", _images),
+        "audio": ("AutoFeatureExtractor", _waves),
+    }[tower]
+    loader = getattr(require("transformers", extra="encode"), name)
+    try:
+        processor = loader.from_pretrained(place.load, local_files_only=place.folder is not None)
+    except Exception as error:  # what is missing shows itself in many ways
+        reason = " ".join(str(error).split()).partition(". ")[0].rstrip(".")[:200]
+        raise InputError(
+            "model",
+            f"{place.name!r} cannot take {tower}: its {name} does not load ({reason})",
+            f"choose another, or another {argument('kind')}",
+        ) from error
+    return make(processor, model, place, max_length)
+
+
+def _texts(tokenizer: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
+    length = check_length(place.name, max_length, _length(tokenizer, model))
+    siglip = str(model.config.model_type).startswith("siglip")
+    padding = "max_length" if siglip and length else True  # as it was trained
+
+    def inputs(batch: list[str]) -> dict[str, Any]:
+        made = tokenizer(batch, padding=padding, truncation=length is not None, max_length=length, return_tensors="pt")
+        return dict(made)
+
+    return Preprocessor(inputs, ["a"], max_length=length)
+
+
+def _length(tokenizer: Any, model: Any) -> int | None:
+    """The most tokens of a text: the smaller of what the tokenizer says and what the model has positions for."""
+    config = getattr(model.config, "text_config", model.config)
+    positions = getattr(config, "max_position_embeddings", None)
+    tables = (getattr(module, "position_embeddings", None) for module in model.modules())
+    paddings = (getattr(table, "padding_idx", None) for table in tables)
+    skipped = next((each for each in paddings if each is not None), None)
+    if positions is not None and skipped is not None:
+        positions -= skipped + 1  # RoBERTa and its kin count positions from behind the padding
+    limits = [each for each in (tokenizer.model_max_length, positions) if each is not None and 0 < each < ENDLESS]
+    return int(min(limits)) if limits else None
+
+
+def _images(processor: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
+    image = require("PIL.Image", extra="encode")
+
+    def inputs(batch: list[Any]) -> dict[str, Any]:
+        return dict(processor(images=batch, return_tensors="pt"))
+
+    return Preprocessor(inputs, [image.new("RGB", (64, 64))])
+
+
+def _waves(extractor: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
+    torch, rate = require("torch", extra="encode"), int(extractor.sampling_rate)
+
+    def inputs(batch: list[Any]) -> dict[str, Any]:
+        made = []
+        for wave in batch:  # one by one: what an extractor does to a batch may depend on its neighbours
+            with _same_chance():
+                made.append(dict(extractor(wave, sampling_rate=rate, return_tensors="pt")))
+        try:
+            return {name: torch.cat([each[name] for each in made]) for name in made[0]}
+        except RuntimeError as error:
+            raise InputError(
+                f"model {place.name!r} keeps the lengths of audio files, which differ; pass {setting('batch', 1)}."
+            ) from error
+
+    return Preprocessor(inputs, [np.zeros(rate, dtype=np.float32)], rate=rate)
+
+
+@contextmanager
+def _same_chance() -> Iterator[None]:
+    """A block in which NumPy's global generator starts anew: extractors cut long files at random with it."""
+    state = np.random.get_state()  # noqa: NPY002  # it is the one that they use
+    np.random.seed(0)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+
+
+TOWERS = ("text", "image", "audio")
+
+
+def load(place: ModelLocation, kind: str, runtime: Runtime, max_length: int | None) -> Encoder:
+    """The model as an encoder; ``how`` says which of its outputs is the vector."""
+    model, missing = _model(place)
+    tower = tower_of(kind)
+    _check_tower(model, place.name, tower)
+    model = model.to(device=runtime.device, dtype=runtime.dtype).eval()
+    prepared = prepare(place, tower, model, max_length)
+    torch = require("torch", extra="encode")
+
+    def outputs(batch: list[Any], forward: Callable[..., Any]) -> tuple[Any, dict[str, Any]]:
+        inputs = {name: _moved(each, runtime) for name, each in prepared.inputs(batch).items()}
+        with torch.inference_mode():
+            return forward(**inputs), inputs
+
+    how = f"get_{tower}_features"
+    forward = getattr(model, how, model)
+    if forward is model:
+        how = _pooling(tower, outputs(prepared.probe, model)[0], missing)
+    read = POOLINGS.get(how, _features)
+
+    def vectors(batch: list[Any]) -> AnyArray:
+        rows: AnyArray = read(*outputs(batch, forward)).float().cpu().numpy()
+        return rows
+
+    return Encoder(
+        place.name, "transformers", kind, how, runtime.device, runtime.precision, vectors,
+        rate=prepared.rate, max_length=prepared.max_length, revision=place.revision,
+    )  # fmt: skip
+
+
+def _model(place: ModelLocation) -> tuple[Any, list[str]]:
+    """The model, and the weights of a pooling layer that its files do not have; any other missing weight is refused."""
+    models = require("transformers", extra="encode").AutoModel
+    model, info = models.from_pretrained(
+        place.load, output_loading_info=True, local_files_only=place.folder is not None
+    )
+    missing = sorted(info["missing_keys"])
+    dual = any(hasattr(model, f"get_{tower}_features") for tower in TOWERS)
+    lost = [name for name in missing if dual or "pooler" not in name]
+    if lost:
+        raise InputError(
+            "model",
+            f"{place.name!r} lacks {len(lost):,} of its weights, such as {lost[0]!r}, which would be random",
+            "take files that have them",
+        )
+    return model, missing
+
+
+def _check_tower(model: Any, name: str, tower: str) -> None:
+    taken = [each for each in TOWERS if hasattr(model, f"get_{each}_features")]
+    if taken and tower not in taken:
+        raise InputError(
+            "model",
+            f"{name!r} is a {type(model).__name__}, which takes {' and '.join(taken)}, not {tower}",
+            f"choose another, or another {argument('kind')}",
+        )
+
+
+def _moved(value: Any, runtime: Runtime) -> Any:
+    """A tensor on the device; numbers with a fraction in the model's precision."""
+    return value.to(runtime.device, runtime.dtype) if value.is_floating_point() else value.to(runtime.device)
+
+
+def _pooling(tower: str, output: Any, missing: list[str]) -> str:
+    """How a model that has no get_*_features is read: never by a pooling layer whose weights are random."""
+    if tower == "text":
+        return "mean of the tokens"
+    if getattr(output, "pooler_output", None) is not None and not missing:
+        return "pooler_output"
+    return "first token (CLS)" if tower == "image" else "mean over time"
+
+
+def _features(output: Any, inputs: dict[str, Any]) -> Any:
+    """The rows themselves in older versions, the pooled output of an object in newer ones."""
+    pooled = getattr(output, "pooler_output", None)
+    return output if pooled is None else pooled
+
+
+def _mean_of_tokens(output: Any, inputs: dict[str, Any]) -> Any:
+    hidden, mask = output.last_hidden_state, inputs["attention_mask"].unsqueeze(-1)
+    return (hidden * mask).sum(dim=1) / mask.sum(dim=1)
+
+
+POOLINGS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "mean of the tokens": _mean_of_tokens,
+    "pooler_output": lambda output, inputs: output.pooler_output.flatten(1),
+    "first token (CLS)": lambda output, inputs: output.last_hidden_state[:, 0],
+    "mean over time": lambda output, inputs: output.last_hidden_state.mean(dim=1),
+}

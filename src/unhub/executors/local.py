@@ -1,0 +1,65 @@
+"""What this machine has for a computation: memory, processors, room for the compiler."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+from unhub.core.execution import Execution, Executor
+from unhub.core.kernels import Demand
+from unhub.executors.free_memory import free_memory, room_for_compiler
+from unhub.executors.threads import processors
+from unhub.foundation.errors import InputError
+
+LEAST_MEMORY = 32 << 20
+"""bytes that are taken where hardly any are free: with fewer a fit would not be any safer, only slower"""
+
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+
+_SEARCHES = Demand()
+"""searches of this process"""
+
+_can_compile = cache(room_for_compiler)
+
+
+def local(executor: Execution | Executor | None = None, *, memory: str | int | None = None) -> Execution:
+    """An execution with what this machine has wherever nothing was chosen.
+
+    executor: settings of execution, or an executor for the shards, or None.
+    memory: bytes for scores, if ``executor`` does not say; None leaves it open.
+    """
+    base = executor if isinstance(executor, Execution) else Execution(executor=executor)
+    return replace(
+        base,
+        memory=memory_bytes(memory) if base.memory is None and memory is not None else base.memory,
+        threads=base.threads or processors(),
+        compiled=base.compiled if _can_compile() else False,
+        demand=base.demand or _SEARCHES,
+    )
+
+
+def memory_bytes(memory: str | int | None) -> int:
+    """Bytes from a number or from words such as "64MB" and "2 GiB"; None is what this machine can spare.
+
+    >>> memory_bytes("64MB"), memory_bytes(1024)
+    (64000000, 1024)
+    """
+    if memory is None:
+        return default_memory()
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(memory))
+    if parts is None or parts[2].lower() not in UNITS or float(parts[1]) <= 0:
+        raise InputError("memory", f"is {memory!r}", "give a size such as '64MB' or '2GB' (units: B, kB, MB, GB, TB)")
+    return int(float(parts[1]) * UNITS[parts[2].lower()])
+
+
+@cache
+def default_memory() -> int:
+    """Half of the memory that was free when it was first asked for; the limits of a container and of ulimit count."""
+    return usable(free_memory())
+
+
+def usable(free: int) -> int:
+    """The part of the free memory that a computation takes."""
+    return max(LEAST_MEMORY, free // 2)

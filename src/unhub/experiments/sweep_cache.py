@@ -1,0 +1,120 @@
+"""Points of a sweep, kept as they are finished: a line of JSON each, so that an interrupted sweep goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unhub.foundation.atomic import replace_file, sync_folder
+from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import read_regular
+
+BEGINNING = '{"sweep": '
+"""of every file of kept points"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one method gave at one place of a sweep: its values, and the interval of R@1 over queries."""
+
+    at: float
+    round: int
+    bank: str
+    method: str
+    values: dict[str, float]
+    interval: tuple[float, float] | None
+    settings: dict[str, Any]
+    label: str = ""
+    """the name of a source, where the place is one"""
+
+
+class SweepCache:
+    """Finished jobs of a sweep in a file; the first line says of what, and another sweep is refused, or replaced."""
+
+    def __init__(self, path: Path | None, about: dict[str, Any], *, anew: bool = False) -> None:
+        self.path = path
+        self.about = json.loads(json.dumps(about))
+        self.jobs: dict[str, list[Point]] = {}
+        if path is not None and path.is_symlink():
+            raise InputError(
+                f"{path} is a link, and unhub sweep makes none there; remove it, or choose another folder."
+            )
+        if path is not None and path.exists():
+            self._read(path, anew)
+
+    def add(self, job: str, points: list[Point]) -> None:
+        """Keeps the points of a job; the line is on the disk when this comes back."""
+        self.jobs[job] = points
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = not self.path.exists()
+        with self.path.open("a", encoding="utf-8") as file:
+            if fresh:
+                file.write(json.dumps({"sweep": self.about}) + "\n")
+            file.write(json.dumps({"job": job, "points": [asdict(each) for each in points]}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if fresh:
+            sync_folder(self.path.parent)
+
+    def _read(self, path: Path, anew: bool) -> None:
+        lines = read_regular(path).decode("utf-8", errors="replace").splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
+        begun = "".join(lines[:1])
+        if not (begun.startswith(BEGINNING) or (not whole and BEGINNING.startswith(begun))):
+            raise InputError(f"{path} is in the way and holds no sweep; choose another folder, or move it.")
+        if not whole:
+            path.unlink()
+            return
+        told = [self._parsed(path, at, line) for at, line in enumerate(whole)]
+        if told[0]["sweep"] != self.about:
+            if not anew:
+                raise InputError(
+                    f"{path} holds a sweep of other files or settings; choose another folder, or remove it."
+                )
+            path.unlink()
+            return
+        try:
+            self.jobs = {str(each["job"]): [point_of(one) for one in each["points"]] for each in told[1:]}
+            if not all(self.jobs.values()):
+                raise ValueError("a job without a point")
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise InputError(_damaged(path)) from None
+        if len(whole) < len(lines):
+            with replace_file(path, follow_links=False) as temporary:
+                Path(temporary).write_text("".join(whole), encoding="utf-8")
+
+    @staticmethod
+    def _parsed(path: Path, at: int, line: str) -> dict[str, Any]:
+        try:
+            told = json.loads(line)
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise InputError(_damaged(path, f" in line {at + 1}"))
+        return told
+
+
+def _damaged(path: Path, where: str = "") -> str:
+    return f"{path} is damaged{where}; remove it to begin the sweep again."
+
+
+def point_of(told: dict[str, Any]) -> Point:
+    """A point as it was kept; a LookupError, TypeError or ValueError if it is none."""
+    point = Point(**told)
+    texts = (point.bank, point.method, point.label)
+    numbers = [point.at, point.round, *point.values.values(), *(point.interval or ())]
+    if not (all(isinstance(each, str) for each in texts) and isinstance(point.settings, dict)):
+        raise TypeError("a name that is no text, or settings without names")
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in numbers):
+        raise TypeError("a value that is no number")
+    if "R@1" not in point.values:
+        raise KeyError("R@1")
+    if point.interval is None:
+        return point
+    low, high = point.interval
+    return replace(point, interval=(low, high))

@@ -1,0 +1,48 @@
+"""Text from outside, such as ids, names of files and answers of servers, made safe to show."""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from typing import Any
+
+
+def printable(text: str) -> str:
+    """The text with every character that is not seen as itself written as an escape.
+
+    Control characters would repaint a terminal, bidirectional ones and those of no width would make a text look like
+    another one, and line ends would make two sentences of one.
+
+    >>> printable("caf\\u00e9 \\x1b[2J\\u202e\\n")
+    'café \\\\x1b[2J\\\\u202e\\\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 3, 60, 60
+
+
+def short_repr(value: Any) -> str:
+    """The value as Python writes it, with dots for what is too long or too deep.
+
+    >>> short_repr("a"), short_repr([[[[1]]]]), short_repr(1 << 20_000)
+    ("'a'", '[[[[...]]]]', 'a number of 6,021 digits')
+    """
+    if isinstance(value, int) and abs(value) >= 1 << 1000:
+        return f"a number of {int(value.bit_length() * 0.30103) + 1:,} digits"
+    try:
+        return _SHORT.repr(value)
+    except (RecursionError, ValueError):
+        return f"a {type(value).__name__}"
+
+
+def slug(name: str) -> str:
+    """A name as a part of a file's: letters, digits and lines, in any script.
+
+    >>> slug("val & val"), slug("sparse_k(k=1)"), slug("train & -"), slug("文 → 图")
+    ('val_val', 'sparse_k_k_1', 'train', '文_图')
+    """
+    return re.sub(r"[^\w-]+", "_", name).strip("_-") or "unnamed"

@@ -1,0 +1,63 @@
+"""Sentences that name arguments, put into the words of the door that they leave by.
+
+A function knows its arguments by their Python names. Someone at a terminal knows them as options, and someone who
+wrote an experiment file as its keys. So a sentence holds marks instead of names, and whoever shows it fills them in:
+
+    f"pass {setting('tau', 'auto')}"    Python: pass tau='auto'    terminal: pass --tau auto
+    f"{argument('query_bank')} is ..."  Python: query_bank is ...  terminal: --query-bank is ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+OPEN, EQUALS, CLOSE = "\ue000", "\ue001", "\ue002"
+"""characters of Unicode's private area, which no sentence has otherwise"""
+
+_MARK = re.compile(f"{OPEN}(\\w+)(?:{EQUALS}([^{CLOSE}]*))?{CLOSE}")
+
+Door = Callable[[str, str | None], str]
+"""(name of an argument, its value or None) -> what it is called at this door; a value is text, 'True' for a switch"""
+
+
+def argument(name: str) -> str:
+    """A mark for the name of an argument, to be put into a sentence; what is no Python name stays as it is."""
+    return f"{OPEN}{name}{CLOSE}" if name.isidentifier() else name
+
+
+def setting(name: str, value: Any) -> str:
+    """A mark for an argument with a value, to be put into a sentence."""
+    return f"{OPEN}{name}{EQUALS}{value}{CLOSE}"
+
+
+def spoken(text: str, door: Door) -> str:
+    """The text with its marks in the words of a door."""
+    return _MARK.sub(lambda mark: door(mark[1], mark[2]), text)
+
+
+def in_python(name: str, value: str | None) -> str:
+    """An argument as Python has it.
+
+    >>> spoken(f"pass {setting('tau', 'auto')} or {setting('k', 3)}", in_python)
+    "pass tau='auto' or k=3"
+    """
+    if value is None:
+        return name
+    return f"{name}={value}" if _is_literal(value) else f"{name}={value!r}"
+
+
+def on_command_line(name: str, value: str | None) -> str:
+    """An argument as the command line has it.
+
+    >>> spoken(f"pass {setting('query_bank', 'FILE')} or {setting('allow_overlap', True)}", on_command_line)
+    'pass --query-bank FILE or --allow-overlap'
+    """
+    flag = f"--{name.replace('_', '-')}"
+    return flag if value in (None, "True") else f"{flag} {value}"
+
+
+def _is_literal(value: str) -> bool:
+    """Whether a value stands in Python without quotes: a number, True, False, None, or three dots."""
+    return re.fullmatch(r"True|False|None|\.\.\.|[-+]?[\d.]+(e[-+]?\d+)?", value) is not None

@@ -1,0 +1,45 @@
+"""Where scores come from: sources give blocks of scores (bank rows x gallery), folds run over them."""
+
+from unhub.core.execution import FitObserver
+from unhub.scores.embedding import EmbeddingScores
+from unhub.scores.folds import (
+    Fold,
+    activation_set,
+    column_logsumexp,
+    column_means,
+    column_moments,
+    column_top,
+    fold,
+)
+from unhub.scores.search import search
+from unhub.scores.sinkhorn_operator import SinkhornOperator
+from unhub.scores.source import Banks, MatrixScores, ScoreSource, blocks
+from unhub.scores.spread import Spread, spread
+from unhub.scores.views import Budget, CachedScores, JoinedScores, MaskedScores, ProgressSource, columns, rows
+
+__all__ = [
+    "Banks",
+    "Budget",
+    "CachedScores",
+    "EmbeddingScores",
+    "FitObserver",
+    "Fold",
+    "JoinedScores",
+    "MaskedScores",
+    "MatrixScores",
+    "ProgressSource",
+    "ScoreSource",
+    "SinkhornOperator",
+    "Spread",
+    "activation_set",
+    "blocks",
+    "column_logsumexp",
+    "column_means",
+    "column_moments",
+    "column_top",
+    "columns",
+    "fold",
+    "rows",
+    "search",
+    "spread",
+]

@@ -1,0 +1,232 @@
+"""Score sources that read another one: masked, cached, joined, a part of it, or with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from unhub.core.arrays import is_numpy, like, namespace
+from unhub.foundation.types import FloatArray
+from unhub.scores.embedding import EmbeddingScores
+from unhub.scores.source import ScoreSource
+
+
+class DelegatingSource:
+    """Base for score sources that delegate to another one and only read differently."""
+
+    source: ScoreSource
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(bank, gallery)"""
+        return self.source.shape
+
+    @property
+    def block_rows(self) -> int:
+        """how many rows to read at once"""
+        return self.source.block_rows
+
+    @property
+    def tall_block_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.source.tall_block_rows
+
+    @property
+    def array_like(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.source.array_like
+
+
+@dataclass(frozen=True)
+class ProgressSource(DelegatingSource):
+    """Another source; after each read it calls ``advance`` with the number of rows, for progress bars."""
+
+    source: ScoreSource
+    advance: Callable[[float], None]
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The other source's scores."""
+        block = self.source.read(start, stop, out)
+        self.advance(stop - start)
+        return block
+
+
+@dataclass(frozen=True)
+class MaskedScores(DelegatingSource):
+    """Another source with its diagonal masked: minus infinity where row and column are the same item."""
+
+    source: ScoreSource
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The scores with their self-pairs masked, in ``out`` if they came there, else in a copy."""
+        scores = self.source.read(start, stop, out)
+        return mask_self(scores, start, in_place=scores is out)
+
+
+def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> FloatArray:
+    """The rows start.. with minus infinity at (i, i), a copy unless they may be written to."""
+    masked: FloatArray = scores if in_place else namespace(scores).asarray(scores, copy=True)
+    rows = like(np.arange(min(masked.shape[0], max(0, masked.shape[1] - start))), scores)
+    masked[rows, rows + start] = -np.inf
+    return masked
+
+
+@dataclass
+class Budget:
+    """Bytes that the caches of one problem may keep between them."""
+
+    left: int
+
+    def take(self, size: int) -> bool:
+        """Whether so many bytes were left; they are then taken."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+@dataclass
+class CachedScores(DelegatingSource):
+    """Another source that keeps its first rows, as long as they are read in order and the budget lasts."""
+
+    source: ScoreSource
+    budget: Budget
+    _filled: int = 0
+    _lock: Any = field(default_factory=Lock, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CachedScores, (self.source, self.budget)
+
+    @cached_property
+    def _cache(self) -> FloatArray:
+        """Room for the rows that the budget holds when the first of them comes."""
+        rows, columns = self.shape
+        height = min(rows, self.budget.left // max(1, 4 * columns))
+        self.budget.take(4 * columns * height)
+        return np.empty((height, columns), dtype=np.float32)
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The scores of the rows start..stop, from memory where they are."""
+        if stop <= self._filled:
+            return self._cache[start:stop]
+        with self._lock:
+            if start <= self._filled < stop <= len(self._cache):
+                place = self._cache[self._filled : stop]
+                block = self.source.read(self._filled, stop, place)
+                if block is not place:
+                    place[...] = block
+                self._filled = stop
+        return self._cache[start:stop] if stop <= self._filled else self.source.read(start, stop, out)
+
+
+@dataclass(frozen=True)
+class JoinedScores:
+    """Two sources with the same rows side by side, as DBSN wants gallery and target bank: (bank, columns of both)."""
+
+    left: ScoreSource
+    right: ScoreSource
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(bank, columns of both)"""
+        return self.left.shape[0], self.left.shape[1] + self.right.shape[1]
+
+    @property
+    def block_rows(self) -> int:
+        """how many rows to read at once"""
+        return min(self.left.block_rows, self.right.block_rows)
+
+    @property
+    def tall_block_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return min(self.left.tall_block_rows, self.right.tall_block_rows)
+
+    @property
+    def array_like(self) -> Any:
+        """an array of the library that the scores come in"""
+        return self.left.array_like
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """Both blocks in one array."""
+        near = is_numpy(self.array_like)
+        if out is None or not near or not is_numpy(self.right.array_like):
+            parts = [like(source.read(start, stop), self.array_like) for source in (self.left, self.right)]
+            both: FloatArray = (np.concatenate if near else namespace(self.array_like).concat)(parts, axis=1)
+            return both
+        width = self.left.shape[1]
+        for source, place in ((self.left, out[:, :width]), (self.right, out[:, width:])):
+            block = source.read(start, stop, place)
+            if block is not place:
+                if not np.can_cast(block.dtype, out.dtype):
+                    return self.read(start, stop)
+                place[...] = block
+        return out
+
+
+def rows(source: ScoreSource, start: int, stop: int) -> ScoreSource:
+    """The bank rows start..stop of a source; of an array of embeddings no others travel to another process."""
+    if (start, stop) == (0, source.shape[0]):
+        return source
+    if isinstance(source, EmbeddingScores) and isinstance(source.queries, np.ndarray):
+        return replace(source, queries=source.queries[start:stop])
+    return RowSlice(source, start, stop)
+
+
+@dataclass(frozen=True)
+class RowSlice(DelegatingSource):
+    """The rows start..stop of another source."""
+
+    source: ScoreSource
+    start: int
+    stop: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, gallery)"""
+        return self.stop - self.start, self.source.shape[1]
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The other source's scores."""
+        return self.source.read(self.start + start, self.start + stop, out)
+
+
+def columns(source: ScoreSource, left: int, right: int) -> ScoreSource:
+    """The targets left..right of a source; of embeddings no other score is computed."""
+    if (left, right) == (0, source.shape[1]):
+        return source
+    if isinstance(source, ProgressSource):
+        part = (right - left) / source.shape[1]
+        return ProgressSource(columns(source.source, left, right), lambda rows: source.advance(rows * part))
+    if isinstance(source, EmbeddingScores):
+        taller = source.tall_block_rows * source.shape[1] // (right - left)
+        return replace(source, targets=source.targets[left:right], tall_rows=taller)
+    return ColumnSlice(source, left, right)
+
+
+@dataclass(frozen=True)
+class ColumnSlice(DelegatingSource):
+    """The columns left..right of another source, whose rows are read whole."""
+
+    source: ScoreSource
+    left: int
+    right: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(bank, columns)"""
+        return self.source.shape[0], self.right - self.left
+
+    @property
+    def tall_block_rows(self) -> int:
+        """how many rows a kernel without temporaries may read at once"""
+        return self.source.block_rows
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The part of the rows start..stop, one row after the other in memory."""
+        part = self.source.read(start, stop)[:, self.left : self.right]
+        return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part

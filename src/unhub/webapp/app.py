@@ -1,0 +1,52 @@
+"""The ASGI app: the API, its OpenAPI page and the page itself, behind the security middleware."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.middleware.gzip import GZipMiddleware
+
+from unhub.analysis.material import Subject
+from unhub.analysis.stage import Stage
+from unhub.foundation import VERSION
+from unhub.report.palette import stylesheet
+from unhub.webapp.errors import add_error_handlers
+from unhub.webapp.projection import Maps, cache_folder
+from unhub.webapp.request_queue import RequestQueue
+from unhub.webapp.routes import Context, Encode, router
+from unhub.webapp.schemas import about
+from unhub.webapp.security import AccessPolicy, SecurityMiddleware
+
+STATIC = Path(__file__).parent / "static"
+LARGE = 2000
+"""bytes from which a response is compressed"""
+
+
+def make_app(subject: Subject, policy: AccessPolicy, *, encode: Encode | None = None, maps: Path | None = None) -> Any:
+    """The ASGI app of a subject; maps: the folder that caches maps."""
+    from fastapi_offline import FastAPIOffline
+
+    app: FastAPI = FastAPIOffline(
+        title="unhub", version=VERSION, description="How often each target is retrieved, before and after.",
+        redoc_url=None, static_url="/docs-static",
+    )  # fmt: skip
+    choices = about(subject, encoder=encode is not None)
+    context = Context(Stage(subject), choices.opening, choices, Maps(maps or cache_folder()), encode)
+    app.include_router(router(context))
+    add_error_handlers(app)
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/static/tokens.css", include_in_schema=False)
+    def tokens() -> Response:
+        return Response(stylesheet("tokens.css"), media_type="text/css")
+
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(GZipMiddleware, minimum_size=LARGE, compresslevel=3)
+    return SecurityMiddleware(RequestQueue(app), policy)

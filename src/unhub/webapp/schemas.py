@@ -1,0 +1,225 @@
+"""Requests and responses of the API, besides the values of ``analysis``: choices, lists, items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from unhub.analysis.changes import Which
+from unhub.analysis.material import SAVED, Material, Subject
+from unhub.analysis.model import Change
+from unhub.analysis.names import listed_name
+from unhub.analysis.stage import DEPTHS, Setting, methods_of, temperature
+from unhub.core.parameters import MOST_STRENGTH
+from unhub.foundation import VERSION
+from unhub.methods import automatic, filled, is_additive
+from unhub.scores import spread
+
+FIRST = (SAVED, "dbsn", "sn")
+"""the page opens with the first of these methods that is available"""
+OPENING_K = 1
+LONGEST_TEXT = 500
+"""characters of a typed query"""
+MOST_ROWS = 2000
+"""rows of a list in one response"""
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class MethodChoice:
+    """A method to choose: its name, and which settings it has."""
+
+    label: str
+    name: str
+    tau: float | None
+    has_tau: bool
+    has_strength: bool
+
+
+@dataclass(frozen=True)
+class BankChoice:
+    """A bank to choose, and the methods that can use it."""
+
+    name: str
+    size: int
+    used: int
+    """queries of it that the page uses"""
+    overlap: int
+    transductive: bool
+    methods: list[MethodChoice]
+
+
+@dataclass(frozen=True)
+class DirectionChoice:
+    """A direction to choose: its queries, targets and banks."""
+
+    name: str
+    queries: int
+    targets: int
+    noun: str
+    judged: bool
+    banks: list[BankChoice]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class About:
+    """What the page shows and offers."""
+
+    title: str
+    version: str
+    directions: list[DirectionChoice]
+    depths: list[int]
+    most_strength: float
+    encoder: bool
+    """whether users can type queries"""
+    opening: Setting
+
+
+@dataclass(frozen=True)
+class Items:
+    """Every target of a direction, column by column: name, id and kind of media."""
+
+    names: list[str]
+    ids: list[str]
+    media: list[str | None]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Some of the queries whose rank changed, and how many there are."""
+
+    total: int
+    offset: int
+    changes: list[Change]
+
+
+@dataclass(frozen=True)
+class QueryMatches:
+    """Some of the queries that contain the words, and how many there are."""
+
+    total: int
+    rows: list[int]
+    names: list[str]
+
+
+class ViewQuery(BaseModel):
+    """View settings in a URL; those left out are as the page opens."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    direction: str | None = Field(None, max_length=LONGEST_NAME)
+    bank: str | None = Field(None, max_length=LONGEST_NAME)
+    method: str | None = Field(None, max_length=LONGEST_NAME)
+    tau: float | None = Field(None, gt=0, le=1000, allow_inf_nan=False)
+    strength: float | None = Field(None, description=f"from 0 to {MOST_STRENGTH:g}")
+    k: int = Field(1, description=f"one of {', '.join(map(str, DEPTHS))}")
+
+    def setting(self, opening: Setting) -> Setting:
+        """The complete settings."""
+        return Setting(
+            self.direction if self.direction is not None else opening.direction,
+            self.bank if self.bank is not None else opening.bank,
+            self.method if self.method is not None else opening.method,
+            self.tau,
+            self.strength,
+            self.k,
+        )
+
+
+class ChangesQuery(ViewQuery):
+    """View settings, and which changed queries to list."""
+
+    which: Which = "worse"
+    words: str = Field("", max_length=LONGEST_TEXT)
+    offset: int = Field(0, ge=0, le=10**9)
+    limit: int = Field(50, ge=1, le=MOST_ROWS)
+
+
+class SearchQuery(BaseModel):
+    """Words to find in the queries of a direction."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    direction: str | None = Field(None, max_length=LONGEST_NAME)
+    words: str = Field("", max_length=LONGEST_TEXT)
+    limit: int = Field(20, ge=1, le=MOST_ROWS)
+
+
+class TypedQuery(ViewQuery):
+    """View settings, and a query in words."""
+
+    text: str = Field(min_length=1, max_length=LONGEST_TEXT)
+
+
+class PlaceQuery(BaseModel):
+    """A direction and a bank."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    direction: str | None = Field(None, max_length=LONGEST_NAME)
+    bank: str | None = Field(None, max_length=LONGEST_NAME)
+
+
+def about(subject: Subject, *, encoder: bool) -> About:
+    """The choices of all directions."""
+    materials = [subject.material(name) for name in subject.directions]
+    first = materials[0]
+    bank = next(iter(first.banks))
+    available = methods_of(first, bank)
+    label = next(name for name in FIRST if name in available)
+    opening = Setting(first.direction, bank, label, None, None, OPENING_K)
+    directions = [_direction(each) for each in materials]
+    return About(
+        subject.title, VERSION, directions, list(DEPTHS), MOST_STRENGTH, encoder and first.vectors is not None, opening
+    )
+
+
+def items(material: Material) -> Items:
+    """The targets of a direction."""
+    kinds = [None if each is None else each.kind for each in material.targets.media]
+    return Items(list(material.targets.names), list(material.target_ids), kinds)
+
+
+def matching_queries(material: Material, words: str, most: int) -> QueryMatches:
+    """The first queries that contain all of the words; the first of all queries without words."""
+    rows = rows_with_words(material, words)
+    matches = range(material.relevance.queries) if rows is None else rows
+    first = list(matches[:most])
+    return QueryMatches(len(matches), first, [material.queries.names[row] for row in first])
+
+
+def rows_with_words(material: Material, words: str) -> list[int] | None:
+    """The queries that contain all of the words, whatever their case; None without words."""
+    parts = words.casefold().split()
+    if not parts:
+        return None
+    return [row for row, name in enumerate(material.queries.names) if all(each in name.casefold() for each in parts)]
+
+
+def _direction(material: Material) -> DirectionChoice:
+    banks = []
+    for name, learnt in material.banks.items():
+        tau = automatic(spread(material.trial(name).banks.queries))
+        can = {label: material.method(label, learnt.scores is not None) for label in methods_of(material, name)}
+        methods = [
+            MethodChoice(
+                label,
+                listed_name(label, each.name),
+                temperature(filled(each, tau)),
+                label != SAVED and each.temperature is not None,
+                label != "none" and is_additive(each) and not (label == SAVED and each.strength == 0),
+            )
+            for label, each in can.items()
+        ]
+        banks.append(BankChoice(name, learnt.size, len(learnt.rows), learnt.shared, learnt.transductive, methods))
+    return DirectionChoice(
+        material.direction,
+        material.relevance.queries,
+        material.relevance.gallery,
+        material.noun,
+        material.judged,
+        banks,
+        list(material.notes),
+    )
