@@ -13,7 +13,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import preset, reproduce
 from unhub.report import result_tables
 
 FLICKR8K = """
@@ -110,7 +111,7 @@ def main() -> None:
         for name in [options.only] if options.only else SETS:
             path = Path(folder) / f"{name}.toml"
             path.write_text(SETS[name].replace("{data}", str(options.data.resolve())))
-            experiment = read_experiment(path)
+            experiment = Dataset.open(path)
             table = options.table or ("banks" if experiment.banks else "query-aware")
             print(result_tables.plain(reproduce(experiment, [table], preset("paper"))[0]), "\n")
 

@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 from measuring import peak_memory, product_seconds
 from running import versions, write_json
+from unhub.experiments.sources import evaluated
 
-from unhub.experiments import preset, read_experiment
+from unhub.dataset import Dataset
+from unhub.experiments import preset
 from unhub.experiments.figures import FigureSettings, figure_data, possible_figures
 from unhub.experiments.protocols import possible, result_table
 from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
-from unhub.experiments.sources import evaluated
 from unhub.report import result_files
 from unhub.report.drawing import draw
 from unhub.report.figures import save
@@ -80,7 +81,7 @@ def write(folder: Path, sizes: dict[str, int]) -> Path:
 
 def everything(path: Path, folder: Path) -> dict[str, float]:
     """Seconds of each table with its files, and of each figure."""
-    run = Run(read_experiment(path), preset("paper"))
+    run = Run(Dataset.open(path), preset("paper"))
     seconds = {}
     for name, lacking in possible(run.experiment).items():
         if lacking is None:
@@ -104,7 +105,7 @@ def banks_with_and_without_sharing(path: Path) -> tuple[float, float]:
     """Seconds of all methods of every bank together, and of each on its own."""
 
     def once(groups: list[tuple[str, ...]]) -> float:
-        run = Run(read_experiment(path), preset("paper"))
+        run = Run(Dataset.open(path), preset("paper"))
         began = time.perf_counter()
         for bank in run.experiment.banks:
             for way in run.ways(bank).values():

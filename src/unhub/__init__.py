@@ -63,7 +63,10 @@ _HOMES = {
     "refresh": "deploy.refresh",
     "register_method": "methods",
     "rollback": "deploy.rollback",
+    "report": "report.report",
+    "reproduce": "experiments.reproduction",
     "serve": "webapp.server",
+    "sweep": "experiments.sweeps",
 }
 """name -> the module it lives in, imported when the name is first used"""
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import unhub
 from unhub.analysis.beside import Beside
-from unhub.analysis.convergence import errors_of
-from unhub.analysis.model import Verdict
 from unhub.analysis.opening import open_subject
 from unhub.analysis.story import Asked, story
+
+import unhub
+from unhub.analysis.convergence import errors_of
+from unhub.analysis.model import Verdict
 from unhub.cli import main
-from unhub.experiments import preset, read_experiment, sweep
+from unhub.dataset import Dataset
+from unhub.experiments import preset, sweep
 from unhub.foundation.errors import InputError
 from unhub.methods import method
 
@@ -151,7 +152,7 @@ def test_the_heat_map_is_the_scores_and_the_scores_with_the_bias(folder, told):
 def test_the_error_of_each_round_is_that_of_a_fit_of_so_many_rounds(folder, name):
     from unhub.experiments.sources import trial_of
 
-    banks = trial_of(read_experiment(folder / "experiment.toml"), "val", "forward").banks
+    banks = trial_of(Dataset.open(folder / "experiment.toml"), "val", "forward").banks
     errors, _ = errors_of(method(name, {"tau": TAU, "iterations": 7}), banks)
     alone = [method(name, {"tau": TAU, "iterations": n}).estimate(banks).marginal_error for n in range(1, 8)]
     assert errors == pytest.approx(alone, rel=1e-3, abs=1e-6)
@@ -195,7 +196,7 @@ def test_it_is_plain_data(told):
 
 
 def test_sweeps_that_were_kept_are_found_and_others_are_left_out(folder, tmp_path):
-    experiment = read_experiment(folder / "experiment.toml")
+    experiment = Dataset.open(folder / "experiment.toml")
     points = sweep(experiment, "tau", preset("paper"), bank="val", folder=tmp_path / "figures")
     sweep(experiment, "iterations", preset("paper"), direction="i2t", folder=tmp_path)
     (tmp_path / "broken.jsonl").write_text("{\n")

@@ -36,9 +36,9 @@ def test_a_report_shows_the_bytes_of_a_name_that_are_no_text(run: Run) -> None:
 def test_a_page_answers_whatever_a_file_is_called(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("fastapi_offline")
     from fastapi.testclient import TestClient
-
     from unhub.analysis.beside import Beside
     from unhub.analysis.opening import open_subject
+
     from unhub.webapp.app import make_app
     from unhub.webapp.security import AccessPolicy
 

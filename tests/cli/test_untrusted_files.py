@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unhub.analysis.opening import open_subject
 
 import unhub
-from unhub.analysis.opening import open_subject
 from unhub.foundation.errors import InputError
 
 from .conftest import Run

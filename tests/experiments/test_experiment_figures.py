@@ -9,14 +9,15 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from PIL import Image
+from unhub.experiments.views import some_scores, views
 
 from unhub import InputError
+from unhub.dataset import Dataset
 from unhub.experiments import figures as experiment_figures
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.experiments import preset, reproduce
 from unhub.experiments.figures import FIGURES, FigureSettings, figure_data, radar
 from unhub.experiments.reproduction import Plan
 from unhub.experiments.run import Run
-from unhub.experiments.views import some_scores, views
 from unhub.metrics import k_occurrence
 from unhub.report import figures
 from unhub.report.drawing import draw
@@ -28,7 +29,7 @@ PAPER = preset("paper")
 @pytest.fixture
 def shown(written, tmp_path):
     def make(bank=None, **more):
-        run = Run(read_experiment(written(**more)), PAPER)
+        run = Run(Dataset.open(written(**more)), PAPER)
         return FigureSettings(run, bank, folder=tmp_path / "figures", rounds=1)
 
     return make
@@ -96,7 +97,7 @@ def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
 
 
 def test_some_scores_are_evenly_spaced_rows(written, arrays):
-    experiment = read_experiment(written())
+    experiment = Dataset.open(written())
     scores = arrays["test"][0] @ arrays["test"][1].T
     np.testing.assert_allclose(some_scores(experiment, 7), scores[np.linspace(0, 59, 7).round().astype(int)], atol=1e-6)
     np.testing.assert_allclose(
@@ -281,7 +282,7 @@ def test_tables_are_written_as_they_are_made(written, tmp_path):
 
 
 def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
-    first = read_experiment(written(dataset='directions = ["t2v"]'))
+    first = Dataset.open(written(dataset='directions = ["t2v"]'))
     other = replace(first, model="another")
     third = replace(first, name="Other")
     draw(radar([Run(each, preset("paper")) for each in (first, other, third)]))

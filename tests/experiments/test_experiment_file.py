@@ -3,7 +3,8 @@
 import pytest
 
 from unhub import InputError
-from unhub.experiments import possible, preset, read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import possible, preset, reproduce
 from unhub.experiments.template import TEMPLATE
 
 
@@ -11,14 +12,14 @@ def test_paths_are_relative_to_the_file(written, tmp_path, monkeypatch):
     path = written(test='queries = "test_queries.npy"\ntargets = "~/x.npz::a"')
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.chdir("/")
-    found = read_experiment(path)
+    found = Dataset.open(path)
     assert found.test == {"queries": str(tmp_path / "test_queries.npy"), "targets": "/home/somebody/x.npz::a"}
     assert set(found.banks) == {"val", "train"}
     assert found.files()["banks.val.queries"] == str(tmp_path / "val_queries.npy")
 
 
 def test_yaml_says_the_same_as_toml(written, tmp_path):
-    toml = read_experiment(written())
+    toml = Dataset.open(written())
     other = tmp_path / "experiment.yaml"
     other.write_text(
         "dataset: {name: Small, model: made}\n"
@@ -28,21 +29,21 @@ def test_yaml_says_the_same_as_toml(written, tmp_path):
         "  train: {queries: train_queries.npy, targets: train_targets.npy}\n"
         "settings: {tau: 0.1}\n"
     )
-    yaml = read_experiment(other)
+    yaml = Dataset.open(other)
     assert (yaml.name, yaml.test, yaml.banks, yaml.settings) == (toml.name, toml.test, toml.banks, toml.settings)
 
 
 def test_the_template_is_an_experiment_as_it_stands(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(TEMPLATE)
-    found = read_experiment(path)
+    found = Dataset.open(path)
     assert (found.name, found.model, found.directions) == ("MSR-VTT", "CLIP4Clip", ("t2v", "v2t"))
     uncommented = "\n".join(
         line.removeprefix("# ") if line.startswith(("# [", "# queries = ", "# targets = ")) else line
         for line in TEMPLATE.splitlines()
     )
     path.write_text(uncommented)
-    assert set(read_experiment(path).banks) == {"val", "train"}
+    assert set(Dataset.open(path).banks) == {"val", "train"}
 
 
 @pytest.mark.parametrize(
@@ -64,29 +65,29 @@ def test_a_mistake_is_one_sentence(tmp_path, text, said):
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=said) as caught:
-        read_experiment(path)
+        Dataset.open(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match=r"there is no experiment file .* unhub reproduce init"):
-        read_experiment(tmp_path / "none.toml")
+        Dataset.open(tmp_path / "none.toml")
 
 
 def test_what_can_be_made_follows_from_what_is_there(written):
-    full = possible(read_experiment(written()))
+    full = possible(Dataset.open(written()))
     assert [name for name, lacking in full.items() if lacking is None] == [
         "query-aware",
         "banks",
         "skewness",
         "variants",
     ]
-    bare = possible(read_experiment(written(banks=())))
+    bare = possible(Dataset.open(written(banks=())))
     assert "name banks.val.queries, an embedding file" in bare["banks"]
-    matrix = possible(read_experiment(written(test='scores = "S.npy"', banks=())))
+    matrix = possible(Dataset.open(written(test='scores = "S.npy"', banks=())))
     assert "name banks.val.scores, a matrix" in matrix["banks"]
-    classes = possible(read_experiment(written(dataset='task = "classification"', banks=())))
+    classes = possible(Dataset.open(written(dataset='task = "classification"', banks=())))
     assert [name for name, lacking in classes.items() if lacking is None] == ["classification"]
 
 
@@ -119,9 +120,9 @@ def test_parts_that_do_not_go_together(written, given, more, said):
     path = written(**given)
     path.write_text(path.read_text() + "\n" + more)
     with pytest.raises(InputError, match=said):
-        read_experiment(path)
+        Dataset.open(path)
 
 
 def test_the_authors_scripts_need_a_modality(written):
     with pytest.raises(InputError, match=r"the protocol authors needs dataset\.modality"):
-        reproduce(read_experiment(written()), ["1"], protocol=preset("authors"))
+        reproduce(Dataset.open(written()), ["1"], protocol=preset("authors"))

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.experiments import read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import reproduce
 from unhub.experiments.importing import Dump, import_published
 from unhub.experiments.importing.matrices import BLOCK
 
@@ -58,7 +59,7 @@ def brought(tmp_path):
 
     def run(name=None, model="model", modality=None, **given):
         made = import_published(next(folders), Dump(**given), name=name, model=model, modality=modality)
-        experiment = read_experiment(made.experiment)
+        experiment = Dataset.open(made.experiment)
         arrays = {where: np.load(path) for where, path in experiment.files().items() if path.endswith(".npy")}
         return made, experiment, arrays
 

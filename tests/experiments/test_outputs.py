@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from unhub.experiments import read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import reproduce
 from unhub.foundation.tables import markdown
 from unhub.report import result_files
 from unhub.report.result_tables import result_csv, result_table
@@ -16,7 +17,7 @@ from unhub.report.result_tables import result_csv, result_table
 
 @pytest.fixture
 def experiment(written):
-    return read_experiment(written(dataset='directions = ["t2i", "i2t"]'))
+    return Dataset.open(written(dataset='directions = ["t2i", "i2t"]'))
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_merged_targets_are_called_by_their_first(written, tmp_path):
     (tmp_path / "pairs.tsv").write_text("".join(f"{image}\t{row}\n" for row, image in enumerate(relevant)))
     test = 'queries = "images.npy"\ntargets = "captions.npy"\nrelevant = "pairs.tsv"'
     path = written(dataset='directions = ["i2t"]', test=test, banks=(), settings='tau = 0.1\ngroup_targets = "max"')
-    its = read_experiment(path)
+    its = Dataset.open(path)
     table = reproduce(its, ["query-aware"]).tables[0]
     result_files.write(table, its, tmp_path / "out")
     for row in table.rows:
@@ -91,7 +92,7 @@ def test_an_item_is_not_right_for_itself_and_ids_are_words(written, tmp_path):
     np.save(tmp_path / "labels.npy", np.arange(60) // 3)
     (tmp_path / "ids.txt").write_text("".join(f"my photo {row}.jpg\n" for row in range(60)))
     test = 'targets = "test_targets.npy"\nlabels = "labels.npy"\ntarget_ids = "ids.txt"\nquery_ids = "ids.txt"'
-    its = read_experiment(written(dataset='task = "self-retrieval"', test=test, banks=()))
+    its = Dataset.open(written(dataset='task = "self-retrieval"', test=test, banks=()))
     table = reproduce(its, ["A5"]).tables[0]
     home = tmp_path / "out" / "self-retrieval"
     result_files.write(table, its, tmp_path / "out")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from unhub import InputError
-from unhub.experiments import preset, read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import preset, reproduce
 from unhub.methods import settings
 
 
@@ -42,7 +43,7 @@ def test_medians_are_rounded_down_by_the_scripts_only(written, tmp_path):
     path = written(dataset='modality = "image"', test='scores = "S.npy"', banks=(), settings="tau = 1.0")
     medians = {}
     for protocol in ("paper", "authors"):
-        table = reproduce(read_experiment(path), ["1"], protocol=protocol).tables[0]
+        table = reproduce(Dataset.open(path), ["1"], protocol=protocol).tables[0]
         medians[protocol] = [value["MdR"] for row in table.rows for value in row.values.values()]
         assert all(row.settings["forward"].get("tau", 1.0) == 1.0 for row in table.rows)
     assert any(each % 1 for each in medians["paper"])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unhub import InputError
-from unhub.experiments import read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import reproduce
 from unhub.experiments.protocols import TABLES
 from unhub.experiments.reference import printed, tables
 from unhub.experiments.reference.comparison import compare, refuse_unknown
@@ -56,7 +57,7 @@ def test_ours_stand_beside_theirs(written, tmp_path):
     np.save(tmp_path / "S.npy", np.random.default_rng(0).standard_normal((50, 50)).astype(np.float32))
     path = written(test='scores = "S.npy"', banks=(), dataset='directions = ["t2v", "v2t"]', settings="tau = 1.0")
     path.write_text(path.read_text().replace('"Small"', '"msrvtt"').replace('"made"', '"clip4clip"'))
-    table = reproduce(read_experiment(path), ["1"]).tables[0]
+    table = reproduce(Dataset.open(path), ["1"]).tables[0]
     found = compare(table, ("1",))
     assert {each.method for each in found} == {"none", "is", "dis", "sn"}
     assert {each.direction for each in found} == {"t2v", "v2t"}
@@ -84,7 +85,7 @@ def test_every_kind_of_table_stands_beside_the_papers(written, tmp_path):
     for number, model, dataset, about, test, way in cases:
         path = written(dataset=about, test=test, banks=())
         path.write_text(path.read_text().replace('"Small"', f'"{dataset}"').replace('"made"', f'"{model}"'))
-        found = compare(reproduce(read_experiment(path), [number]).tables[0], (number,))
+        found = compare(reproduce(Dataset.open(path), [number]).tables[0], (number,))
         assert {each.theirs.direction for each in found} == {way}
         assert {"none", "is", "sn"} <= {each.method for each in found} or number == "6"
         for each in found:

@@ -7,7 +7,8 @@ import pytest
 
 import unhub
 from unhub import InputError
-from unhub.experiments import preset, read_experiment, sweep
+from unhub.dataset import Dataset
+from unhub.experiments import preset, sweep
 from unhub.experiments.figure_data import SweepData
 from unhub.experiments.sweep_jobs import RATIOS, RELATIVE, TAUS, TO_QUERIES
 from unhub.metrics import emd
@@ -18,7 +19,7 @@ PAPER = preset("paper")
 
 
 def test_temperatures_are_the_papers_or_follow_the_scores(written, arrays):
-    experiment = read_experiment(written(settings=""))
+    experiment = Dataset.open(written(settings=""))
     points = sweep(experiment, "tau", PAPER)
     assert sorted({point.at for point in points if point.method != "none"}) == list(TAUS)
     queries, targets = arrays["test"]
@@ -36,7 +37,7 @@ def test_temperatures_are_the_papers_or_follow_the_scores(written, arrays):
 
 
 def test_parts_of_a_bank_are_drawn_by_seed(written, arrays):
-    experiment = read_experiment(written())
+    experiment = Dataset.open(written())
     first, again, other = (
         sweep(experiment, "bank-size", PAPER, bank="train", rounds=2, seed=seed) for seed in (1, 1, 2)
     )
@@ -52,7 +53,7 @@ def test_parts_of_a_bank_are_drawn_by_seed(written, arrays):
 
 
 def test_strength_zero_is_no_correction_and_more_rounds_change_less(written):
-    experiment = read_experiment(written())
+    experiment = Dataset.open(written())
     points = sweep(experiment, "strength", PAPER, bank="val")
     none = next(point for point in points if point.method == "none")
     assert next(point for point in points if (point.method, point.at) == ("sn", 0.0)).values == none.values
@@ -62,7 +63,7 @@ def test_strength_zero_is_no_correction_and_more_rounds_change_less(written):
 
 
 def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
-    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    experiment, folder = Dataset.open(written()), tmp_path / "kept"
     whole = sweep(experiment, "bank-size", PAPER, bank="val", rounds=1)
     seen = []
 
@@ -88,7 +89,7 @@ def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
 
 
 def test_sources_have_their_distance(written, arrays):
-    points = sweep(read_experiment(written()), "bank-source", PAPER)
+    points = sweep(Dataset.open(written()), "bank-source", PAPER)
     found = {point.label: point.at for point in points if point.method == "sn"}
     assert found["val"] == pytest.approx(emd(arrays["val"][0], arrays["test"][0]).value)
     assert set(found) == {"val", "train"}
@@ -103,15 +104,15 @@ def test_sources_have_their_distance(written, arrays):
 )
 def test_what_is_not_there_is_said(written, over, bank, said):
     with pytest.raises(InputError, match=said):
-        sweep(read_experiment(written()), over, PAPER, bank=bank)
+        sweep(Dataset.open(written()), over, PAPER, bank=bank)
     with pytest.raises(InputError, match="at least two banks"):
-        sweep(read_experiment(written(banks=("val",))), "bank-source", PAPER)
+        sweep(Dataset.open(written(banks=("val",))), "bank-source", PAPER)
 
 
 @pytest.mark.parametrize("over", ["tau", "bank-size", "bank-source"])
 def test_the_papers_figures_are_drawn_from_the_points(written, over):
     bank = "val" if over == "bank-size" else None
-    points = sweep(read_experiment(written(banks=("val", "train", "other"))), over, PAPER, bank=bank, rounds=2)
+    points = sweep(Dataset.open(written(banks=("val", "train", "other"))), over, PAPER, bank=bank, rounds=2)
     drawn = draw(SweepData(over, over, points))
     assert len([axes for axes in drawn.axes if axes.get_visible()]) == (4 if over == "bank-size" else 1)
     if over == "bank-size":
@@ -122,7 +123,7 @@ def test_the_papers_figures_are_drawn_from_the_points(written, over):
 
 
 def test_two_sources_are_too_few_for_a_figure(written):
-    points = sweep(read_experiment(written()), "bank-source", PAPER)
+    points = sweep(Dataset.open(written()), "bank-source", PAPER)
     assert draw(SweepData("bank-source", "bank-source", points)) is None
     table = sweep_table("bank-source", points)
     assert table.columns[:3] == ("bank-source", "method", "R@1")
@@ -133,7 +134,7 @@ def test_two_sources_are_too_few_for_a_figure(written):
 
 
 def test_a_sweep_goes_both_ways(written, arrays):
-    experiment = read_experiment(written(dataset='directions = ["t2v", "v2t"]'))
+    experiment = Dataset.open(written(dataset='directions = ["t2v", "v2t"]'))
     points = sweep(experiment, "tau", PAPER, direction="v2t", bank="val", relative=True)
     queries, targets = arrays["test"]
     at = sorted({point.at for point in points})[5]
@@ -151,7 +152,7 @@ def test_a_sweep_goes_both_ways(written, arrays):
 
 @pytest.mark.parametrize("bank", ["val", None])
 def test_parts_of_a_bank_ask_from_the_other_side(written, arrays, bank):
-    experiment = read_experiment(written())
+    experiment = Dataset.open(written())
     points = sweep(experiment, "bank-size", PAPER, bank=bank, rounds=1, direction="reverse")
     asking = arrays[bank or "test"][1]
     first = next(point for point in points if (point.method, point.at) == ("sn", RATIOS[0]))
@@ -166,7 +167,7 @@ def test_parts_of_a_bank_ask_from_the_other_side(written, arrays, bank):
 
 
 def test_each_direction_has_files_of_its_own(written, tmp_path):
-    experiment, folder = read_experiment(written(dataset='directions = ["t2v", "v2t"]')), tmp_path / "kept"
+    experiment, folder = Dataset.open(written(dataset='directions = ["t2v", "v2t"]')), tmp_path / "kept"
     for direction in (None, "v2t"):
         sweep(experiment, "strength", PAPER, direction=direction, folder=folder)
     assert sorted(path.name for path in folder.iterdir()) == ["strength.t2v.jsonl", "strength.v2t.jsonl"]
@@ -174,9 +175,9 @@ def test_each_direction_has_files_of_its_own(written, tmp_path):
 
 def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
     with pytest.raises(InputError, match="no direction 'i2t'; it has forward and reverse"):
-        sweep(read_experiment(written()), "tau", PAPER, direction="i2t")
+        sweep(Dataset.open(written()), "tau", PAPER, direction="i2t")
     np.save(tmp_path / "S.npy", arrays["test"][0] @ arrays["test"][1].T)
-    matrix = read_experiment(written(test='scores = "S.npy"', banks=()))
+    matrix = Dataset.open(written(test='scores = "S.npy"', banks=()))
     assert sweep(matrix, "tau", PAPER, direction="reverse")
     with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that takes embeddings"):
         sweep(matrix, "bank-size", PAPER, direction="reverse")
@@ -196,15 +197,15 @@ def test_points_of_another_part_modality_or_file_are_not_taken(written, arrays, 
         path.write_text(text)
         if kept:
             with pytest.raises(InputError, match="holds a sweep of other files or settings"):
-                sweep(read_experiment(path), "strength", PAPER, folder=folder)
-        kept.append(sweep(read_experiment(path), "strength", PAPER, folder=folder, anew=True))
-        assert kept[-1] == sweep(read_experiment(path), "strength", PAPER)
+                sweep(Dataset.open(path), "strength", PAPER, folder=folder)
+        kept.append(sweep(Dataset.open(path), "strength", PAPER, folder=folder, anew=True))
+        assert kept[-1] == sweep(Dataset.open(path), "strength", PAPER)
     assert kept[0] != kept[1]
 
 
 @pytest.mark.parametrize("left", ["", '{"sweep": {"ov'])
 def test_a_sweep_that_was_cut_in_its_first_line_begins_anew(written, tmp_path, left):
-    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    experiment, folder = Dataset.open(written()), tmp_path / "kept"
     folder.mkdir()
     (folder / "strength.forward.jsonl").write_text(left)
     assert sweep(experiment, "strength", PAPER, folder=folder) == sweep(experiment, "strength", PAPER)
@@ -213,7 +214,7 @@ def test_a_sweep_that_was_cut_in_its_first_line_begins_anew(written, tmp_path, l
 @pytest.mark.parametrize("anew", [False, True])
 @pytest.mark.parametrize("text", ["my notes", "my notes\n", '{"mine": 1}\n'])
 def test_a_file_that_is_no_sweep_is_left_alone(written, tmp_path, text, anew):
-    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    experiment, folder = Dataset.open(written()), tmp_path / "kept"
     folder.mkdir()
     file = folder / "strength.forward.jsonl"
     file.write_text(text)
@@ -223,7 +224,7 @@ def test_a_file_that_is_no_sweep_is_left_alone(written, tmp_path, text, anew):
 
 
 def test_a_link_where_points_are_kept_is_refused(written, tmp_path):
-    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    experiment, folder = Dataset.open(written()), tmp_path / "kept"
     folder.mkdir()
     (folder / "strength.forward.jsonl").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"strength\.forward\.jsonl is a link"):
@@ -238,7 +239,7 @@ WRONG_FIELDS = (
 
 
 def test_a_damaged_line_is_said(written, tmp_path):
-    experiment, folder = read_experiment(written()), tmp_path / "kept"
+    experiment, folder = Dataset.open(written()), tmp_path / "kept"
     sweep(experiment, "strength", PAPER, folder=folder)
     file = folder / "strength.forward.jsonl"
     whole = file.read_text().splitlines(keepends=True)
@@ -257,5 +258,5 @@ def test_items_that_are_their_own_bank_have_no_parts(written, tmp_path):
         dataset='task = "self-retrieval"', test='targets = "test_targets.npy"\nlabels = "labels.npy"', banks=()
     )
     with pytest.raises(InputError, match="a sweep over bank-size cannot be made of self-retrieval"):
-        sweep(read_experiment(path), "bank-size", PAPER)
-    assert sweep(read_experiment(path), "tau", PAPER, relative=True)
+        sweep(Dataset.open(path), "bank-size", PAPER)
+    assert sweep(Dataset.open(path), "tau", PAPER, relative=True)

@@ -7,7 +7,8 @@ import pytest
 
 import unhub
 from unhub import InputError
-from unhub.experiments import preset, protocols, read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import preset, protocols, reproduce
 from unhub.experiments.pairwise_tests import pairwise_tests
 from unhub.foundation.tables import text
 from unhub.report.latex_tables import latex
@@ -17,7 +18,7 @@ PAPER = preset("paper")
 
 
 def made(path, table, protocol=PAPER):
-    return reproduce(read_experiment(path), [table], protocol=protocol).tables[0]
+    return reproduce(Dataset.open(path), [table], protocol=protocol).tables[0]
 
 
 def values(table, label, way, bank=None):

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unhub.experiments import read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import reproduce
 
 MSRVTT = {
     "t2v": {"none": (48.0, 73.0, 82.9), "is": (50.8, 76.3, 84.7), "sn": (53.8, 77.8, 86.0)},
@@ -16,7 +17,7 @@ MSRVTT = {
 
 def _rows(path, text, table, protocol="paper"):
     path.write_text(text)
-    made = reproduce(read_experiment(path), [table], protocol=protocol).tables[0]
+    made = reproduce(Dataset.open(path), [table], protocol=protocol).tables[0]
     return {(row.bank, row.label): row for row in made.rows}
 
 

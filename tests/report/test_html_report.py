@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import pytest
 from analysis.story_problem import SCRIPT, write_experiment, write_pictures
-
 from unhub.analysis.opening import open_subject
 from unhub.analysis.story import Asked, story
+
 from unhub.cli import main
-from unhub.experiments import preset, read_experiment, sweep
+from unhub.dataset import Dataset
+from unhub.experiments import preset, sweep
 from unhub.report.html import LIMIT, html_report
 from unhub.report.html.page import embedded
 
@@ -25,7 +26,7 @@ def told(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     file = write_experiment(folder, more='media = "media"\n')
     write_pictures(folder)
-    sweep(read_experiment(file), "tau", preset("paper"), bank="val", folder=folder)
+    sweep(Dataset.open(file), "tau", preset("paper"), bank="val", folder=folder)
     return story(open_subject(str(file)), Asked(sweeps=(folder,), command="unhub report a && b"))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from unhub import InputError
-from unhub.experiments import read_experiment, reproduce
+from unhub.dataset import Dataset
+from unhub.experiments import reproduce
 from unhub.experiments.result import better
 from unhub.foundation import tables as rendering
 from unhub.report import result_tables
@@ -53,7 +54,7 @@ class Made:
             lines += [f"[banks.'{bank}']", queries.replace("test", part), targets.replace("test", part)]
         path = self.home / "experiment.toml"
         path.write_text("\n".join([*lines, "[settings]", "tau = 0.1", "resamples = 20"]), encoding="utf-8")
-        return {each.name: each for each in reproduce(read_experiment(path), kinds).tables}
+        return {each.name: each for each in reproduce(Dataset.open(path), kinds).tables}
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from unhub.analysis.opening import open_subject
 
 from unhub.analysis import stage
-from unhub.analysis.opening import open_subject
 from unhub.webapp.app import make_app
 from unhub.webapp.connection_limits import ConnectionLimits
 from unhub.webapp.request_queue import RequestQueue

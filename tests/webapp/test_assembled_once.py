@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from unhub.analysis.opening import open_subject
+from unhub.analysis.stage import Setting, Stage
 
 import unhub
 from unhub.analysis import correction_subject, experiment_subject, stage
-from unhub.analysis.opening import open_subject
-from unhub.analysis.stage import Setting, Stage
 
 THREADS = 8
 

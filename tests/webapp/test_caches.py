@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 from PIL import Image
+from unhub.analysis.opening import open_subject
+from unhub.analysis.stage import Abandoned, Setting, Stage
 
 from unhub.analysis import byte_cache
 from unhub.analysis.byte_cache import ByteCache, affordable, bytes_of
-from unhub.analysis.opening import open_subject
-from unhub.analysis.stage import Abandoned, Setting, Stage
 from unhub.analysis.view import view
 from unhub.dataset import Media
 from unhub.webapp import projection, routes

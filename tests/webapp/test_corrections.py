@@ -5,19 +5,19 @@ import shlex
 
 import numpy as np
 import pytest
-
-import unhub
 from unhub.analysis.assembling import assembled
 from unhub.analysis.beside import Beside
 from unhub.analysis.comparing import comparison, typed
 from unhub.analysis.correction_subject import BANK, FORWARD
 from unhub.analysis.given import Given, GivenBank
-from unhub.analysis.hubs import hub_card
 from unhub.analysis.material import SAVED, TEST
-from unhub.analysis.model import Range
 from unhub.analysis.opening import open_subject
 from unhub.analysis.stage import Setting, Stage, methods_of
 from unhub.analysis.telling import verdict
+
+import unhub
+from unhub.analysis.hubs import hub_card
+from unhub.analysis.model import Range
 from unhub.analysis.view import view
 from unhub.cli import main
 from unhub.dataset import Items

@@ -1,95 +1,121 @@
-"""The command that gives the numbers of a view again, over all of the data."""
+"""The command that computes the numbers of a view again, over all of the data."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 
-from unhub.analysis.beside import Beside
-from unhub.analysis.material import TEST
-from unhub.api.correction import Correction
-from unhub.experiments.experiment import Experiment
-from unhub.experiments.presets import Preset
-from unhub.experiments.sources import bank_files
+from unhub.analysis.session import Session
+from unhub.dataset import TEST_QUERIES, Dataset
+from unhub.dataset.dataset import FITTED_BANK
+from unhub.dataset.sources import ALIGNED, ARGUMENTS, LABELS, Labels
 from unhub.foundation.safe_text import printable
+from unhub.foundation.wording import on_command_line
 from unhub.methods import Method, settings
 from unhub.stores.address import is_address, without_secrets
 
-
-def experiment_command(
-    its: Experiment, preset: Preset, bank: str, method: Method, *, back: bool, overlap: bool, empty: bool
-) -> str:
-    """The evaluation of a method and of none; back: targets ask. overlap: test queries are in the bank. empty: some
-    queries have no answer.
-    """
-    words = []
-    for name in ("queries", "targets", "scores", "query_ids", "target_ids"):
-        words += [_flag(name), its.test[name]] if name in its.test else []
-    if its.vectors and "queries" not in its.test:
-        words += ["--queries", its.test["targets"]]
-    if bank != TEST:
-        words += [word for name, path in bank_files(its, bank).items() for word in (_flag(name), path)]
-    words += ["--direction", "reverse"] if back else []
-    words += ["--ties", its.settings.get("ties", preset.ties)]
-    words += ["--ignore-self"] if its.task == "self-retrieval" else []
-    words += ["--metric", its.settings["metric"]] if "metric" in its.settings else []
-    words += ["--normalize"] if its.settings.get("normalize") else []
-    words += (["--allow-overlap"] if overlap else []) + (["--allow-empty"] if empty else [])
-    return _evaluation(words, _relevant(its), method)
+TEST = ("queries", "targets", "scores", "query_ids", "target_ids")
+BANK = ("queries", "targets", "scores", "cross_scores", "target_scores")
 
 
-def correction_command(
-    its: Correction, path: str, beside: Beside, bank: str, method: Method, *, saved: bool, overlap: bool, empty: bool
-) -> str:
-    """The evaluation of a method where it is known what is right, otherwise a diagnosis.
+class _InMemory(Exception):
+    """A part of the data has no address that a command could name."""
 
-    A correction that cannot be fitted again from what is here is measured as it is.
-    """
-    asked = ["--scores", beside.scores] if beside.scores else ["--queries", beside.queries or f"{path}::query_bank"]
-    gallery = None if beside.scores else _shown(beside.targets or its.source)
-    learnt = [] if gallery is None else ["--targets", gallery]
-    reading = ["--normalize"] if its.normalize else []
-    reading += ["--metric", "ip"] if its.metric == "ip" else []
-    if beside.relevant_flag is None:
-        return _joined(["unhub", "diagnose", *asked, *learnt, *reading])
-    lacking = bool(method.requires) and beside.target_bank is None
+
+def command_of(session: Session, direction: str, bank: str, method: Method, *, saved: bool = False) -> str:
+    """The evaluation of a method beside no correction, or a diagnosis without relevance; "" for arrays in memory."""
+    try:
+        if session.data.correction is not None:
+            return _of_correction(session, bank, method, saved=saved)
+        return _of_dataset(session, direction, bank, method)
+    except _InMemory:
+        return ""
+
+
+def _of_dataset(session: Session, direction: str, bank: str, method: Method) -> str:
+    data, sources = session.data, session.data._sources
+    parts = {part: sources[part] for part in TEST}
+    if data.kind == "vectors" and parts["queries"] is None:
+        parts["queries"] = parts["targets"]
+    if bank != TEST_QUERIES:
+        parts |= {ARGUMENTS[part]: getattr(data.banks[bank], part) for part in BANK}
+    words = [word for name, at in parts.items() if at is not None for word in (_flag(name), _address(at))]
+    words += ["--direction", "reverse"] if session.way(direction) == "reverse" else []
+    words += ["--ties", session.ties] + (["--ignore-self"] if data.ignore_self else [])
+    return _evaluation([*words, *_reading(session, bank)], _relevant(data) or "diagonal", method)
+
+
+def _of_correction(session: Session, bank: str, method: Method, *, saved: bool) -> str:
+    """A correction that cannot be fitted again from what is here is judged as it is."""
+    data, its, path = session.data, session.data.correction, session.source
+    if not path:
+        raise _InMemory
+    if data.kind == "scores":
+        asked, gallery = ["--scores", _address(data._sources["scores"])], None
+    else:
+        queries, rows = data._sources["queries"], data.rows("targets")
+        asked = ["--queries", f"{path}::query_bank" if queries is its.query_bank else _address(queries)]
+        gallery = None if rows is None else rows.source
+    shown = without_secrets(gallery) if gallery is not None and is_address(gallery) else gallery
+    targets, reading = [] if shown is None else ["--targets", shown], _reading(session, bank)
+    relevant = _relevant(data)
+    if relevant is None:
+        return _joined(["unhub", "diagnose", *asked, *targets, *reading])
+    second = data.banks[FITTED_BANK].targets if FITTED_BANK in data.banks else None
+    second = None if second is None or second is its.target_bank else _address(second)
+    lacking = bool(method.requires) and second is None
     lacking |= its.query_bank is None or its.weights is not None or its._prior_mean != 1.0
-    if saved and (lacking or beside.scores is not None):
-        here = ["--targets", gallery] if beside.targets and gallery else []
-        return _joined(["unhub", "report", path, *asked, *here, "--relevant", beside.relevant_flag, "--json"])
-    if bank != TEST and its.query_bank is not None:
-        learnt += ["--query-bank", f"{path}::query_bank"]
-    learnt += ["--target-bank", beside.target_bank] if beside.target_bank else []
-    reading += (["--allow-overlap"] if overlap else []) + (["--allow-empty"] if empty else [])
-    return _evaluation([*asked, *learnt, *reading], beside.relevant_flag, method)
+    if saved and (lacking or data.kind == "scores"):
+        return _joined(["unhub", "evaluate", "--correction", path, *asked, *targets, "--relevant", relevant])
+    if bank != TEST_QUERIES and its.query_bank is not None:
+        targets += ["--query-bank", f"{path}::query_bank"]
+    targets += ["--target-bank", second] if second else []
+    return _evaluation([*asked, *targets, *reading], relevant, method)
+
+
+def _reading(session: Session, bank: str) -> list[str]:
+    data, reader = session.data, session.data.reader
+    words = ["--metric", reader.metric] if "metric" in data.settings or reader.metric != "cosine" else []
+    words += ["--normalize"] if reader.normalize else []
+    if not data.has_relevance:
+        return words
+    relevance = session.whole.relevance()
+    assert relevance is not None
+    overlap = bank != TEST_QUERIES and session.whole.overlap(bank) > 0
+    return words + ["--allow-overlap"] * overlap + ["--allow-empty"] * (not relevance.judged().all())
+
+
+def _relevant(data: Dataset) -> str | None:
+    """Relevance as ``--relevant`` takes it; None without relevance."""
+    source = data._sources["relevant"]
+    if isinstance(source, Labels):
+        return f"{LABELS}{_address(source.queries)},{_address(source.targets)}"
+    if source is None:
+        return None
+    return "diagonal" if isinstance(source, str) and source in ALIGNED else _address(source)
+
+
+def _address(source: object) -> str:
+    if not isinstance(source, str | os.PathLike):
+        raise _InMemory
+    return os.fspath(source)
 
 
 def _evaluation(words: Sequence[str], relevant: str, method: Method) -> str:
     names = ",".join(dict.fromkeys(("none", method.name)))
-    said = [(name, value) for name, value in settings(method).items() if value is not None]
-    chosen = [word for name, value in said for word in (_flag(name), _number(value))]
+    values = {name: value for name, value in settings(method).items() if value is not None}
+    chosen = [word for name, value in values.items() for word in (_flag(name), _number(value))]
     return _joined(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])
 
 
 def _joined(words: Sequence[str]) -> str:
-    """The words as a shell takes them; what is not printable in a file's name is shown as an escape."""
+    """The words as a shell takes them, with escapes for what is not printable in a file's name."""
     return printable(shlex.join(words))
 
 
-def _relevant(experiment: Experiment) -> str:
-    test = experiment.test
-    if "labels" in test:
-        return f"labels:{test['labels']},{test.get('target_labels', test['labels'])}"
-    said = test.get("relevant", "aligned")
-    return "diagonal" if said == "aligned" else said
-
-
-def _shown(source: str | None) -> str | None:
-    return without_secrets(source) if source is not None and is_address(source) else source
-
-
 def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return on_command_line(name, None)
 
 
 def _number(value: object) -> str:

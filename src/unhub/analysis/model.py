@@ -1,10 +1,14 @@
-"""The plain data that a report and the page show: values only, nothing that knows how it was found."""
+"""The plain data that report and page show: values only, independent of how they were computed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
+from unhub.foundation.regular_files import json_safe
+
+SCHEMA_VERSION = 1
 Kind = Literal["use", "upper bound", "unclear", "do not use", "unknown"]
 """an upper bound helps, but had the test queries in advance"""
 
@@ -33,7 +37,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Range:
+class Estimate:
     """A value with the ends of its interval."""
 
     value: float
@@ -42,31 +46,31 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultLine:
     """A line of the results table: one method, its values by metric, and what it gains on no correction."""
 
     label: str
     name: str
-    """as people write it: DBSN"""
+    """its title: DBSN"""
     tau: float | None
     transductive: bool
     values: dict[str, float]
     intervals: dict[str, tuple[float, float]]
-    gain: Range | None
+    gain: Estimate | None
     better: int
     same: int
     worse: int
-    """queries that rank their answer higher, as high, and lower than without a correction"""
+    """queries that rank their answer higher, as high, and lower than with no correction"""
     settings: dict[str, Any] = field(default_factory=dict)
     status: str | None = None
     seconds: float = 0.0
     bank: str = ""
-    """what it learnt from"""
+    """the bank it was estimated from"""
 
 
 @dataclass(frozen=True)
-class Reach:
-    """A query that has a target among its first, and whether that is right; no place: farther than is kept."""
+class HubQuery:
+    """A query that retrieves a target, and whether that is right; a place is None beyond the top list."""
 
     query: int
     name: str
@@ -77,7 +81,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Contribution:
-    """A bank query and its share of what pushes a target down; no share where a method has none to give."""
+    """A bank query and its share of a target's bias; None for methods without shares."""
 
     row: int
     name: str
@@ -86,8 +90,8 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Instead:
-    """A target that is first now where another was, for so many queries; right for so many of them."""
+class Replacement:
+    """A target that now ranks first where another one did: for how many queries, and for how many of them right."""
 
     target: int
     name: str
@@ -97,7 +101,7 @@ class Instead:
 
 @dataclass(frozen=True)
 class HubCard:
-    """One target: which queries reach it before and after, who pushes it down, and what ranks first instead."""
+    """One target: the queries that retrieve it before and after, what pushes it down, and what ranks first instead."""
 
     target: int
     id: str
@@ -108,12 +112,12 @@ class HubCard:
     count_after: int
     right_before: int
     right_after: int
-    reached: list[Reach]
+    reached: list[HubQuery]
     """the first of them; the counts are of all"""
     reached_total: int
     bank: str
     contributions: list[Contribution]
-    instead: list[Instead]
+    instead: list[Replacement]
 
 
 @dataclass(frozen=True)
@@ -124,15 +128,15 @@ class Answer:
     name: str
     media: str | None
     score: float | None
-    """None where a method gives no number that compares"""
+    """None for methods whose scores do not compare"""
     right: bool
     before: int | None
-    """its place without a correction, where that is among those shown"""
+    """its place with no correction, if it is in that list"""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What one method answers to a query; rank is that of the best right target, where one is known."""
+    """The results of one method for a query; rank: of the best relevant target, if any is known."""
 
     label: str
     name: str
@@ -143,7 +147,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A query and what methods answer, side by side."""
+    """A query and the results of several methods."""
 
     query: int | None
     text: str
@@ -154,7 +158,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Change:
-    """A query whose answer moved: its rank before and after, and what came first."""
+    """A query whose rank changed: its rank before and after, and what came first."""
 
     query: int
     name: str
@@ -169,18 +173,18 @@ class Change:
 
 @dataclass(frozen=True)
 class BankFacts:
-    """A bank: how large it is, how much of the test is in it, and how far it lies from queries and targets."""
+    """A bank: its size, how many test queries are in it, and its distances to queries and targets."""
 
     name: str
     queries: int
     targets: int
     overlap: int
-    distances: dict[str, Range]
+    distances: dict[str, Estimate]
     """earth mover's distances by what they are between"""
     notes: list[str]
     transductive: bool = False
     nearer: bool | None = None
-    """whether its targets lie nearer to its queries than the gallery does, as Proposition 2 asks; None: not known"""
+    """whether its targets are nearer to its queries than the gallery is, as Proposition 2 asks; None: not known"""
 
 
 @dataclass(frozen=True)
@@ -211,17 +215,17 @@ class Sweep:
     over: str
     lines: list[SweepLine]
     labels: list[str]
-    """names of the places, where these are no numbers"""
+    """names of the places, where they are not numbers"""
     base: float | None
     bank: str = ""
     transductive: bool = False
     rounds: int = 1
-    """how often each place was drawn anew; with more than one, low and high are the spread of the rounds"""
+    """draws for each place; with more than one, low and high are the spread over draws"""
 
 
 @dataclass(frozen=True)
-class Card:
-    """Where it all comes from: settings, files with their hashes, seed, versions, warnings, the exact command."""
+class Provenance:
+    """Where a report comes from: settings, files with their hashes, seed, versions, warnings, the exact command."""
 
     settings: dict[str, Any]
     files: dict[str, str]
@@ -229,3 +233,107 @@ class Card:
     versions: dict[str, str]
     warnings: list[str]
     command: str
+
+
+@dataclass(frozen=True)
+class ResultsTable:
+    """Methods by metrics; best: for each metric the places of the lines that no other line beats."""
+
+    metrics: list[str]
+    lines: list[ResultLine]
+    best: dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How unevenly targets are retrieved."""
+
+    bars: list[tuple[int, int]]
+    """(queries that retrieve a target, how many targets are retrieved by so many)"""
+    skewness: float
+    never: float
+    largest: int
+    gini: float
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """The k-occurrence of all targets before and after."""
+
+    k: int
+    before: Spread
+    after: Spread
+
+
+@dataclass(frozen=True)
+class Lorenz:
+    """The share of the first k places that the least retrieved share of the targets has, before and after."""
+
+    k: int
+    targets: list[float]
+    before: list[float]
+    after: list[float]
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Scores of evenly spaced queries and targets before and after, the targets that are retrieved most first.
+
+    low and high are the ends of the colours.
+    """
+
+    rows: list[int]
+    columns: list[int]
+    before: list[list[float]]
+    after: list[list[float]] | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Some queries that got better and as many that got worse, and how many there are of each."""
+
+    better: list[Change]
+    worse: list[Change]
+    better_total: int
+    same_total: int
+    worse_total: int
+    note: str
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """A report as data."""
+
+    title: str
+    subtitle: str
+    noun: str
+    direction: str
+    bank: str
+    method: str
+    name: str
+    """the title of the method"""
+    queries: int
+    targets: int
+    judged: bool
+    headline: Headline
+    verdict: Verdict
+    table: ResultsTable
+    occurrences: list[Occurrence]
+    lorenz: Lorenz
+    heat: HeatMap
+    hubs: list[HubCard]
+    examples: Examples | None
+    bank_facts: BankFacts
+    convergence: list[Convergence]
+    sweeps: list[Sweep]
+    card: Provenance
+    notes: list[str] = field(default_factory=list)
+    pictures: dict[str, Path] = field(default_factory=dict)
+    """of the queries (q12) and targets (t12) in the report"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON can hold it; a number that is not finite is None, a picture its file's name."""
+        plain = asdict(self) | {"pictures": {key: path.name for key, path in self.pictures.items()}}
+        return {"schema_version": SCHEMA_VERSION} | {key: json_safe(value) for key, value in plain.items()}

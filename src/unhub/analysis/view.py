@@ -1,4 +1,4 @@
-"""What the page shows of a setting, all of it at once, so that everything changes together."""
+"""What the page shows for some view settings, all at once, so that everything changes together."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.analysis.changes import ranks
-from unhub.analysis.material import SAVED, UNSEEN, Subject
-from unhub.analysis.model import Headline, Line, Range, Verdict
-from unhub.analysis.names import listed_name, shown_name
-from unhub.analysis.stage import JUDGED, Scene, Setting, temperature
-from unhub.analysis.telling import counts_of, gain_of, headline, verdict
+from unhub.analysis.commands import command_of
+from unhub.analysis.model import Estimate, Headline, ResultLine, Verdict
+from unhub.analysis.session import JUDGED, SAVED, BeforeAfter, Session, ViewSettings, listed_name, temperature
+from unhub.analysis.verdict import gain_of, headline, verdict
 from unhub.api.evaluation import MethodResult
 from unhub.foundation.safe_text import printable
-from unhub.methods import settings
+from unhub.methods import settings, title_of
 
 ROUNDS = 2000
 """of the bootstrap behind a verdict, as everywhere else"""
@@ -23,13 +22,13 @@ ROUNDS = 2000
 
 @dataclass(frozen=True)
 class View:
-    """A setting in numbers: the sentence on top, the verdict, both lines of the table, and a count for each target."""
+    """View settings in numbers: headline, verdict, both lines of the table, and a count for each target."""
 
-    setting: Setting
+    setting: ViewSettings
     tau: float | None
     headline: Headline
     verdict: Verdict
-    lines: list[Line]
+    lines: list[ResultLine]
     counts_before: list[int]
     counts_after: list[int]
     bias: list[float] | None
@@ -40,74 +39,68 @@ class View:
     command: str
 
 
-def view(subject: Subject, scene: Scene) -> View:
-    """The view of a scene."""
-    its, setting = scene.material, scene.setting
-    corrected = setting.method != "none"
-    gallery = its.relevance.gallery
-    before, after = (counts_of(row, gallery, setting.k) for row in (scene.before, scene.after))
+def view(session: Session, ranked: BeforeAfter) -> View:
+    """The view of two rankings."""
+    its, chosen, pair = ranked.sample, ranked.settings, ranked.pair
+    corrected = chosen.method != "none"
+    before, after = (pair.counts(row, chosen.k) for row in (ranked.before, ranked.after))
     gain = None
     if its.judged and corrected:
-        gain = gain_of(scene.before, scene.after, its.relevance.clusters(), rounds=ROUNDS, seed=its.seed)
-    learnt = scene.learnt
-    shared = 0.0 if learnt is None else None if learnt.scores is None else learnt.shared / its.asked
-    name = shown_name(scene.method.name)
-    standing = _standing(scene) if its.judged else (0, 0, 0)
-    lines = [_line(scene, scene.before, "none", None, (0, 0, 0))]
+        gain = gain_of(ranked.before, ranked.after, its.relevance.clusters(), rounds=ROUNDS, seed=session.seed)
+    bank, title = ranked.bank, title_of(ranked.method.name)
+    shared = 0.0 if bank is None else None if bank.is_test else bank.overlap / its.size
+    moves = _moves(ranked) if its.judged else (0, 0, 0)
+    lines = [_line(ranked, ranked.before, "none", None, (0, 0, 0))]
     if corrected:
-        lines.append(_line(scene, scene.after, setting.method, gain, standing))
-    bias = scene.after.bias if corrected else None
+        lines.append(_line(ranked, ranked.after, chosen.method, gain, moves))
+    bias = ranked.after.bias if corrected else None
     return View(
-        setting=setting,
-        tau=temperature(scene.method) if corrected else None,
-        headline=headline(before, after, setting.k, its.noun, name if corrected else None),
-        verdict=verdict(gain, name, corrected=corrected, shared=shared),
+        setting=chosen,
+        tau=temperature(ranked.method) if corrected else None,
+        headline=headline(before, after, chosen.k, its.noun, title if corrected else None),
+        verdict=verdict(gain, title, corrected=corrected, shared=shared),
         lines=lines,
         counts_before=before.tolist(),
         counts_after=after.tolist(),
         bias=None if bias is None else [round(float(each), 6) for each in bias],
-        better=standing[0],
-        same=standing[1],
-        worse=standing[2],
-        notes=[printable(each) for each in (*its.notes, *_notes(scene), *scene.warnings)],
-        command=subject.command(
-            setting.direction,
-            setting.bank if learnt is None else learnt.name,
-            scene.method,
-            saved=setting.method == SAVED,
+        better=moves[0],
+        same=moves[1],
+        worse=moves[2],
+        notes=[printable(each) for each in (*its.data.notes, *ranked.notes)],
+        command=command_of(
+            session,
+            chosen.direction,
+            chosen.bank if bank is None else bank.name,
+            ranked.method,
+            saved=chosen.method == SAVED,
         ),
     )
 
 
-def _notes(scene: Scene) -> tuple[str, ...]:
-    """What is to be said of the bank: a correction has learnt from all of its own, which may not be here."""
-    if scene.setting.method == SAVED:
-        return (UNSEEN,) if scene.learnt is None else ()
-    return () if scene.learnt is None or scene.setting.method == "none" else scene.learnt.notes
-
-
-def _line(scene: Scene, row: MethodResult, label: str, gain: Range | None, standing: tuple[int, int, int]) -> Line:
-    k = scene.setting.k
-    shown = (*(JUDGED if scene.material.judged else ()), f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"gini@{k}")
-    values = {name: row.values[name] for name in shown if name in row.values and math.isfinite(row.values[name])}
-    return Line(
+def _line(
+    ranked: BeforeAfter, row: MethodResult, label: str, gain: Estimate | None, moves: tuple[int, int, int]
+) -> ResultLine:
+    k = ranked.settings.k
+    metrics = (*(JUDGED if ranked.sample.judged else ()), f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"gini@{k}")
+    corrected = label != "none"
+    return ResultLine(
         label=label,
-        name=listed_name(label, scene.method.name),
-        tau=temperature(scene.method) if label != "none" else None,
-        transductive=label != "none" and scene.transductive,
-        values=values,
+        name=listed_name(label, ranked.method.name),
+        tau=temperature(ranked.method) if corrected else None,
+        transductive=corrected and ranked.transductive,
+        values={name: row.values[name] for name in metrics if math.isfinite(row.values.get(name, math.nan))},
         intervals={},
         gain=gain,
-        better=standing[0],
-        same=standing[1],
-        worse=standing[2],
-        settings=settings(scene.method) if label != "none" else {},
+        better=moves[0],
+        same=moves[1],
+        worse=moves[2],
+        settings=settings(ranked.method) if corrected else {},
         status=row.status,
         seconds=round(row.seconds, 4),
     )
 
 
-def _standing(scene: Scene) -> tuple[int, int, int]:
+def _moves(ranked: BeforeAfter) -> tuple[int, int, int]:
     """How many queries rank their answer higher, as high, and lower than before."""
-    before, after = ranks(scene.before), ranks(scene.after)
+    before, after = ranks(ranked.before), ranks(ranked.after)
     return int(np.sum(after < before)), int(np.sum(after == before)), int(np.sum(after > before))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
@@ -60,4 +61,13 @@ def dataset_of(data: Dataset | None, keywords: Mapping[str, Any], defaults: Mapp
     for name, value in keywords.items():
         if value is not defaults.get(name) and value != defaults.get(name):
             raise InputError(name, "came beside a Dataset, which has its own", "leave one of them out")
+    return data
+
+
+def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
+    """A dataset as it is, or that of an experiment file."""
+    if isinstance(data, str | os.PathLike):
+        return Dataset.open(data)
+    if not isinstance(data, Dataset):
+        raise InputError("data", f"is a {type(data).__name__}", "give a Dataset or the path of an experiment file")
     return data

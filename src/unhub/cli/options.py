@@ -156,3 +156,17 @@ def _temperature(name: str, text: str) -> str | float:
         return float(text)
     except ValueError:
         raise InputError(name, f"is {text!r}", "give a positive number, or auto") from None
+
+
+ExperimentProtocol = Annotated[
+    str | None,
+    _value("--protocol", "auto|paper|authors", "Settings of the methods: unhub's own (auto), or published ones."),
+]
+Captions = Annotated[str | None, _file("--captions", "What each query says, one per line.")]
+TargetCaptions = Annotated[str | None, _file("--target-captions", "What each target is, one per line.")]
+BankCaptions = Annotated[str | None, _file("--bank-captions", "What each bank query says, one per line.")]
+Media = Annotated[str | None, _value("--media", "FOLDER", "Pictures, sounds or videos of the targets, named by id.")]
+OF_CORRECTION = (
+    "targets", "queries", "scores", "relevant", "target_bank", "captions", "target_captions", "bank_captions", "media",
+)  # fmt: skip
+"""what can be given with a correction"""

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import console, options, output, subjects
+from unhub.cli import console, options, output
 from unhub.cli.console import working
-from unhub.foundation.errors import InputError
+from unhub.cli.options import BankCaptions, Captions, ExperimentProtocol, Media, TargetCaptions
 
 FILE = "report.html"
 
@@ -39,16 +39,16 @@ def command(
         str | None,
         typer.Option(metavar="FOLDER", help="A folder that unhub sweep -o wrote.", show_default=False),
     ] = None,
-    protocol: subjects.Protocol = None,
+    protocol: ExperimentProtocol = None,
     queries: options.Queries = None,
     relevant: options.Relevant = None,
     targets: options.Targets = None,
     scores: options.Scores = None,
     target_bank: options.TargetBank = None,
-    captions: subjects.Captions = None,
-    target_captions: subjects.TargetCaptions = None,
-    bank_captions: subjects.BankCaptions = None,
-    media: subjects.Media = None,
+    captions: Captions = None,
+    target_captions: TargetCaptions = None,
+    bank_captions: BankCaptions = None,
+    media: Media = None,
     out: Annotated[str | None, output.option("The file to write; report.html by default.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; write the report only with -o.")] = False,
 ) -> None:  # fmt: skip
@@ -63,34 +63,21 @@ def command(
       unhub report experiment.toml --bank val --method sn --json
       unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
-    from unhub.analysis.opening import open_subject, run_of
-    from unhub.analysis.story import Asked, story
+    from unhub.report.report import report
 
-    given = options.given(context, subjects.BESIDE)
+    parts = options.given(context, options.OF_CORRECTION)
     target = out or FILE
-    replaced = output.check(target, (".html", ".htm"), (subject, relevant, *map(str, given.values())))
-    opened = open_subject(subject, subjects.beside(subject, given, relevant), protocol=protocol)
-    place = Path(subject).expanduser()
-    folders = [Path(each).expanduser() for each in (sweeps, subject) if each is not None]
-    asked = Asked(
-        direction,
-        run_of(place).bank if bank is None and place.is_dir() else bank,
-        None if method is None else method.lower(),
-        tuple(each for each in folders if each.is_dir()),
-        command=options.again(context, json=False, out=target),
-    )
-    if sweeps is not None and not folders[0].is_dir():
-        raise InputError("sweeps", f"is {sweeps}, which is not a folder", "name one that unhub sweep -o wrote")
+    replaced = output.check(target, (".html", ".htm"), (subject, *map(str, parts.values())))
+    written = target if out is not None or not json else None
     with working("reporting") as progress:
-        result = story(opened, asked, progress=progress)
-        if out is not None or not json:
-            from unhub.report.html import html_report
-
-            text = html_report(result)
-            output.write_text(target, text)
+        result = report(
+            subject, written, direction=direction, bank=bank, method=None if method is None else method.lower(),
+            sweeps=sweeps, protocol=protocol, command=options.again(context, json=False, out=target),
+            progress=progress, **parts,
+        )  # fmt: skip
     if json:
         console.data(result.to_dict())
         return
     console.say(result.headline.sentence)
     console.say(result.verdict.sentence)
-    output.tell(target, f"{len(text.encode('utf-8')) / 1e6:.1f} MB; open it in a browser", replaced=replaced)
+    output.tell(target, f"{Path(target).stat().st_size / 1e6:.1f} MB; open it in a browser", replaced=replaced)

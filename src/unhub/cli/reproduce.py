@@ -56,9 +56,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    protocol: Annotated[
-        str, typer.Option(metavar="paper|authors", help="Settings from the paper, or from its authors' scripts.")
-    ] = "paper",
+    protocol: options.ExperimentProtocol = None,
     compare: Annotated[
         str | None,
         typer.Option(metavar="paper", help="Compare with the paper's values.", show_default=False),
@@ -154,11 +152,11 @@ def _show(table: Table) -> None:
 def _to_dict(result: ExperimentResult, figures: Iterable[Path]) -> dict[str, Any]:
     from unhub.report import result_files
 
-    experiment = result.plan.run.experiment
+    data = result.plan.run.data
     return {
-        "file": str(experiment.path),
-        "dataset": experiment.name,
-        "model": experiment.model,
+        "file": str(data.path),
+        "dataset": data.name,
+        "model": data.model,
         "tables": {made.name: result_files.to_dict(made) for made in result.tables},
         "compared": {name: [_comparison(one) for one in each] for name, each in result.comparisons.items()},
         "figures": [str(path) for path in figures],
@@ -186,13 +184,15 @@ def sweep_command(
         str | None,
         typer.Option(metavar="NAME", help="A direction of the experiment; the first by default.", show_default=False),
     ] = None,
-    protocol: Annotated[
-        str, typer.Option(metavar="paper|authors", help="Settings from the paper, or from its authors' scripts.")
-    ] = "paper",
+    protocol: options.ExperimentProtocol = None,
     relative: Annotated[
-        bool,
-        typer.Option("--relative", help="Temperatures from 1/12 to twice the spread of the scores."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--relative/--absolute",
+            help="Temperatures follow the spread of the scores, or are the paper's.",
+            show_default=False,
+        ),
+    ] = None,
     rounds: Annotated[int, typer.Option(metavar="N", help="How often to draw parts of a bank.")] = 5,
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     output: Annotated[
@@ -216,32 +216,39 @@ def sweep_command(
     from dataclasses import asdict
 
     from unhub.core.parameters import count, seed_number
-    from unhub.experiments import preset, read_experiment, sweep
+    from unhub.dataset import Dataset
+    from unhub.experiments import preset, sweep
     from unhub.experiments.figure_data import SweepData
     from unhub.experiments.sweeps import sweep_stem
     from unhub.report.result_files import write_sweep
     from unhub.report.result_tables import sweep_table
 
-    experiment, chosen = read_experiment(file), preset(protocol)
+    data, chosen = Dataset.open(file), preset(protocol)
     folder = None if output is None else Path(output)
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
     with working("sweeping") as progress:
         points = sweep(
-            experiment, over, chosen, bank=bank, direction=direction, rounds=count("rounds", rounds),
+            data, over, chosen, bank=bank, direction=direction, rounds=count("rounds", rounds),
             seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
     if folder is not None:
-        write_sweep(SweepData(sweep_stem(experiment, over, direction, bank), over, points), folder)
+        write_sweep(SweepData(sweep_stem(data, over, direction, bank), over, points), folder)
     if json:
         values = [asdict(point) for point in points]
-        way = direction or experiment.directions[0]
+        way = direction or data.directions[0]
         console.data(
-            {"schema_version": SCHEMA_VERSION, "over": over, "protocol": protocol, "direction": way, "points": values}
+            {
+                "schema_version": SCHEMA_VERSION,
+                "over": over,
+                "protocol": chosen.name,
+                "direction": way,
+                "points": values,
+            }
         )
         return
     learnt = "every bank" if over == "bank-source" else f"the bank {bank}" if bank else TRANSDUCTIVE
-    console.say(f"{experiment.name}, {experiment.model}, {direction or experiment.directions[0]}, {learnt}")
+    console.say(f"{data.name}, {data.model}, {direction or data.directions[0]}, {learnt}")
     rows = sweep_table(over, points)
     console.table(rows.columns, [[str(cell) for cell in row] for row in rows.rows], left=rows.left)
     if folder is not None:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import console, options, subjects
+from unhub.cli import console, options
 from unhub.cli.console import working
+from unhub.cli.options import BankCaptions, Captions, ExperimentProtocol, Media, TargetCaptions
 
 
 def command(
@@ -26,11 +27,11 @@ def command(
     relevant: options.Relevant = None,
     targets: options.Targets = None,
     target_bank: options.TargetBank = None,
-    captions: subjects.Captions = None,
-    target_captions: subjects.TargetCaptions = None,
-    bank_captions: subjects.BankCaptions = None,
-    media: subjects.Media = None,
-    protocol: subjects.Protocol = None,
+    captions: Captions = None,
+    target_captions: TargetCaptions = None,
+    bank_captions: BankCaptions = None,
+    media: Media = None,
+    protocol: ExperimentProtocol = None,
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -61,19 +62,20 @@ def command(
       unhub serve experiment.toml
       unhub serve gallery.unhub --queries queries.npy --relevant relevant.tsv --port 8800
     """
+    from unhub.api.facade import warn
     from unhub.webapp.server import prepare
 
-    beside = subjects.beside(path, options.given(context, subjects.BESIDE), relevant)
     with working("opening"):
         server = prepare(
             path,
-            beside=beside,
+            options.given(context, options.OF_CORRECTION),
             protocol=protocol,
             encoder=encoder or os.environ.get("UNHUB_ENCODER") or None,
             host=host,
             port=port,
             token=token,
         )
+    warn(server.notes)
     console.say(f"{server.title}: {server.url} (press Ctrl-C to stop)")
     if browser:
         webbrowser.open(server.url)

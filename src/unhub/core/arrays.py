@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.foundation.types import AnyArray
+from unhub.foundation.types import AnyArray, FloatArray
 
 
 def is_numpy(array: Any) -> bool:
@@ -61,3 +61,11 @@ def wide(array: Any) -> Any:
     """The type for sums and potentials beside this array: float64, or float32 on devices that know no other."""
     xp = namespace(array)
     return xp.float32 if str(getattr(array, "device", "cpu")).startswith("mps") else xp.float64
+
+
+def unit_rows(rows: AnyArray) -> FloatArray:
+    """The rows at length one, float64; rows of zeros stay as they are."""
+    wide = rows.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit: FloatArray = wide / np.where(lengths > 0, lengths, 1.0)
+    return unit

@@ -13,9 +13,11 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
+from unhub.core.arrays import unit_rows
 from unhub.core.execution import Execution, Executor
-from unhub.dataset.experiment_file import CHOICES, Experiment, file_door, read_experiment
-from unhub.dataset.galleries import Permuted, open_source, open_store_rows
+from unhub.core.fingerprint import shared_rows
+from unhub.dataset.experiment_file import BANK_KEYS, file_door, read_experiment
+from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.items import Items, Media, media_below, media_of, read_captions
 from unhub.dataset.reader import (
     Reader,
@@ -27,7 +29,7 @@ from unhub.dataset.reader import (
     relative_prior,
     same_rows,
 )
-from unhub.dataset.sources import ARGUMENTS, NO_BANK, Bank, Labels, portable, relevance_source
+from unhub.dataset.sources import ALIGNED, ARGUMENTS, NO_BANK, Bank, Labels, portable, relevance_source
 from unhub.dataset.task import Task, count_shared, refuse_gallery_of_one, score_banks, vector_banks
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
@@ -49,6 +51,10 @@ ARRAYS = (
     "target_prior",
 )  # fmt: skip
 """fields that are addresses or arrays"""
+RELEVANCE = ("relevance",), ("relevance", "reverse")
+"""where opened relevance is held"""
+BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
+"""part of a bank -> its key in an experiment file"""
 
 
 class FittedCorrection(Protocol):
@@ -169,6 +175,8 @@ class Dataset:
         self.notes: tuple[str, ...] = ()
         self.drawn: dict[str, IntArray] = {}
         """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
+        self.bank_notes: dict[str, str] = {}
+        """of a sample: how much of a bank is here, by its name, where not all is"""
         self._shard = (0, 1)
         self._reader = Reader(metric, normalize, memory, tensors=False)
         self._refuse_mixture()
@@ -190,34 +198,11 @@ class Dataset:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Dataset:
         """The dataset of an experiment file (TOML or YAML); its paths are absolute and safe, none is opened yet."""
-        return cls.from_experiment(read_experiment(path))
-
-    @classmethod
-    def from_experiment(cls, experiment: Experiment) -> Dataset:
-        """The dataset that an experiment file describes, once the file was read."""
-        test: dict[str, Any] = dict(experiment.test)
-        labels = test.pop("labels", None), test.pop("target_labels", None)
-        relevant: Any = test.pop("relevant", "aligned")
-        if labels[0] is not None:
-            relevant = Labels(labels[0], labels[1] or labels[0])
-        banks = {}
-        for name, parts in experiment.banks.items():
-            banks[name] = Bank(**{"cross_scores" if part == "cross" else part: at for part, at in parts.items()})
-        chosen = {name: value for name, value in experiment.settings.items() if name in CHOICES}
-        return cls(
-            **test,
-            relevant=relevant,
-            banks=banks,
-            name=experiment.name,
-            model=experiment.model,
-            modality=experiment.modality,
-            task_type=experiment.task,
-            directions=experiment.directions,
-            metrics=experiment.metrics,
-            settings=experiment.settings,
-            path=experiment.path,
-            **{name: value for name, value in chosen.items() if name not in ("seed", "resamples")},
-        )
+        arguments = read_experiment(path)
+        try:
+            return cls(**arguments)
+        except InputError as error:
+            raise InputError(f"{arguments['path']}: {error.sentence(file_door())}") from error
 
     @classmethod
     def of(
@@ -239,6 +224,8 @@ class Dataset:
         targets: the gallery, where the correction does not know where it is. queries, or scores (query, gallery):
         what to ask; without them the queries of its bank are asked. target_bank: for methods of two banks.
         """
+        if relevant is not None and queries is None and scores is None:
+            raise InputError("relevant", "says which targets are right for which query", "give the queries too")
         second = correction.target_bank if target_bank is None else target_bank
         bank = Bank(correction.query_bank, second, correction.weights, captions=bank_captions)
         asks = queries is not None or scores is not None
@@ -306,6 +293,11 @@ class Dataset:
         return "scores" if matrices else "vectors"
 
     @property
+    def has_relevance(self) -> bool:
+        """Whether it says which targets are right."""
+        return self._sources["relevant"] is not None
+
+    @property
     def both_ways(self) -> bool:
         """Whether queries and targets can change places."""
         return self.task_type == "retrieval" and len(self.directions) > 1
@@ -343,18 +335,32 @@ class Dataset:
         back = self.both_ways and (part is NO_BANK or (self.kind == "vectors" and two_sided))
         return dict(zip(self.directions, ("forward", "reverse") if back else ("forward",), strict=False))
 
-    def files(self) -> dict[str, str]:
-        """Every file that it names, by its key: test.queries, banks.val.targets; arrays in memory are left out."""
-        named_files = {f"test.{part}": value for part, value in self._sources.items() if part != "media"}
+    def parts(self) -> dict[str, Any]:
+        """Every array, address or text that it is made of, by its key: test.queries, banks.val.targets."""
+        sources = {f"test.{part}": value for part, value in self._sources.items() if part != "media"}
         if isinstance(self._sources["relevant"], Labels):
-            labels = named_files.pop("test.relevant")
-            named_files |= {"test.labels": labels.queries, "test.target_labels": labels.targets}
+            labels = sources.pop("test.relevant")
+            sources |= {"test.labels": labels.queries, "test.target_labels": labels.targets}
         for name, bank in self.banks.items():
-            for part in ARGUMENTS:
-                key = "cross" if part == "cross_scores" else part
-                named_files[f"banks.{name}.{key}"] = getattr(bank, part)
-        texts = {key: os.fspath(at) for key, at in named_files.items() if isinstance(at, str | os.PathLike)}
-        return {key: at for key, at in texts.items() if at != "aligned"}
+            sources |= {f"banks.{name}.{key}": getattr(bank, part) for part, key in BANK_PARTS.items()}
+        return {
+            key: at for key, at in sources.items() if at is not None and not (isinstance(at, str) and at in ALIGNED)
+        }
+
+    def files(self) -> dict[str, str]:
+        """Every address among its parts, by its key; arrays in memory are left out."""
+        return {key: os.fspath(at) for key, at in self.parts().items() if isinstance(at, str | os.PathLike)}
+
+    @property
+    def prefix(self) -> str:
+        """What a sentence about its experiment file begins with: "experiment.toml: "; nothing for arrays."""
+        return "" if self.path is None else f"{self.path}: "
+
+    @property
+    def media_folder(self) -> Path | None:
+        """The folder with a picture, sound or video per target."""
+        folder = self._sources["media"]
+        return None if folder is None else Path(folder).expanduser()
 
     def relevance(self, direction: str = "forward") -> Relevance | None:
         """Which targets are right for which query, read once; None where nobody says."""
@@ -421,6 +427,32 @@ class Dataset:
             targets = self._required("targets")
             return self._reader.products(self._required("queries"), targets)
 
+    def overlap(self, bank: str, direction: str = "forward") -> int:
+        """How many test queries are in a bank; all of them where they are the bank."""
+        part, back = self._bank(bank), self._back(direction)
+        asking, banked = ("targets", part.targets) if back else ("queries", part.queries)
+        if self.kind == "scores":
+            asking, banked = "scores", part.scores
+        test = self.rows(asking)
+        if banked is None:
+            return self.shape[1 if back else 0]
+        own = self.rows(asking, bank)
+        assert test is not None
+        assert own is not None
+        key = (bank, "overlap", direction)
+        return self._once(key, lambda: len(shared_rows(test, own, unit=self._reader.scaled)))
+
+    def block(self, rows: IntArray, columns: IntArray, direction: str = "forward") -> FloatArray:
+        """The test scores of some queries with some targets in this direction: (rows, columns) float64."""
+        if self._back(direction):
+            return self.block(columns, rows).T
+        if self.kind == "scores":
+            scores: FloatArray = take(self.scores_rows(), rows)[:, columns].astype(np.float64)
+            return scores
+        both = [take(self._required(part), each) for part, each in (("queries", rows), ("targets", columns))]
+        queries, targets = (unit_rows(each) if self._reader.scaled else each.astype(np.float64) for each in both)
+        return queries @ targets.T
+
     def sample(
         self,
         cells: int,
@@ -444,9 +476,31 @@ class Dataset:
     def with_scores(self, scores: Any) -> Dataset:
         """The same test set with a matrix (query, gallery) in place of its embeddings, and without banks."""
         other = self._copy()
+        other._opened = {key: self._opened[key] for key in RELEVANCE if key in self._opened}
         ids = dict(zip(("query_ids", "target_ids"), self._side_ids(), strict=True))
         other._sources = {**self._sources, "queries": None, "targets": None, "scores": scores, **ids}
         other.banks = {}
+        return other
+
+    def with_relevance(self, relevance: Relevance) -> Dataset:
+        """The same data, with what was opened of it, and other relevance."""
+        other = self._copy()
+        other._opened = {key: value for key, value in self._opened.items() if key[0] != "relevance"}
+        other._sources = {**self._sources, "relevant": relevance}
+        return other
+
+    def lenient(self) -> Dataset:
+        """The same data, for exploring: test queries may be in a bank, and queries may have no relevant target."""
+        other = self._copy()
+        other._opened = {key: value for key, value in self._opened.items() if key[0] != "relevance"}
+        other.allow_overlap = other.allow_empty = True
+        return other
+
+    def with_bank(self, name: str, bank: Bank) -> Dataset:
+        """The same test set, with what was opened of it, and one bank in place of its own."""
+        other = self._copy()
+        other._opened = {key: value for key, value in self._opened.items() if key[0] not in (*self.banks, name)}
+        other.banks = {name: bank}
         return other
 
     def shard(self, i: int, of: int) -> Dataset:
@@ -467,13 +521,13 @@ class Dataset:
         try:
             yield
         except InputError as error:
-            if self.path is None or error.came.startswith(f"{self.path}: "):
+            if self.path is None or error.came.startswith(self.prefix):
                 raise
             where = ""
             if bank is not None and direction is not None:
                 way = self.directions[-1 if self._back(direction) else 0]
                 where = f"the bank {bank}, {way}: "
-            raise InputError(f"{self.path}: {where}{error.sentence(self.door(bank))}") from error
+            raise InputError(f"{self.prefix}{where}{error.sentence(self.door(bank))}") from error
 
     def _copy(self) -> Dataset:
         other = copy.copy(self)
@@ -549,6 +603,15 @@ class Dataset:
         if isinstance(rows.data, np.ndarray):
             return replace(rows, data=rows.data[start:stop], ids=ids)
         return Rows(Permuted(rows, np.arange(start, stop)), ids, rows.source, rows.name)
+
+    def rows(self, part: str, bank: str | None = None) -> Rows | None:
+        """The embeddings or the matrix of a part, opened and checked once; None where there are none.
+
+        part: "queries", "targets" or "scores"; of a bank also "cross_scores" and "target_scores".
+        bank: whose part; None: of the test set.
+        """
+        with self.words(bank), self._lock:
+            return self._vectors(part, bank) if part in ("queries", "targets") else self._matrix(part, bank)
 
     def _required(self, part: str, advice: str = "") -> Rows:
         rows = self._vectors(part)
@@ -744,14 +807,17 @@ class Dataset:
         for part, own, what in zip(("captions", "target_captions"), ids, ("queries", "targets"), strict=True):
             source = self._sources[part]
             names = own if source is None else read_captions(source, part, own, what)
+            if source is None and self.correction is not None and what == "queries" and own[:1] == ["0"]:
+                noun = "query" if self.banks or self.kind == "scores" else "bank query"
+                names = [f"{noun} {row}" for row in own]
             files = [media_of(media, each) for each in own] if what == "targets" else [None] * len(own)
             sides.append(Items(own, names, files))
         return sides[0], sides[1]
 
     def _read_media(self) -> Mapping[str, Media]:
-        if self._sources["media"] is None:
+        folder = self.media_folder
+        if folder is None:
             return {}
-        folder = Path(self._sources["media"]).expanduser()
         if not folder.is_dir():
             raise InputError(
                 "media", f"is {folder}, which is no folder", "name one with a picture, sound or video per target"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from unhub.dataset.settings_file import read_settings
+from unhub.dataset.sources import ARGUMENTS, Bank, Labels
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import is_network_path
 from unhub.foundation.safe_text import short_repr, slug
@@ -30,8 +30,8 @@ BANK = ("queries", "targets", "scores", "cross", "target_scores", CAPTIONS)
 """of a bank: embeddings, or the matrices bank x test targets, bank x bank targets, bank targets x test targets; and
 what its queries say"""
 ABOUT = ("name", "model", "task", "directions", "metrics", "modality")
-CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory", "seed", "resamples")
-"""settings that are ``unhub.evaluate``'s own"""
+CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory")
+"""settings that are arguments of ``Dataset``"""
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "tau": ((int, float, str), 'a number, or "auto"'),
     "iterations": ((int,), "a whole number"),
@@ -47,54 +47,8 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 """what each setting can be, and how that is said"""
 SEPARATOR = "::"
 YAML = (".yaml", ".yml")
-BANK_KEYS = {
-    "query_bank": "queries",
-    "target_bank": "targets",
-    "query_bank_scores": "scores",
-    "cross_bank_scores": "cross",
-    "target_bank_scores": "target_scores",
-    "bank_captions": CAPTIONS,
-}
+BANK_KEYS = {name: "cross" if part == "cross_scores" else part for part, name in ARGUMENTS.items()}
 """an argument's name -> the key of a bank in the file"""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """What an experiment file says; every path in it is absolute."""
-
-    path: Path
-    name: str
-    model: str
-    task: str = "retrieval"
-    directions: tuple[str, ...] = ("forward", "reverse")
-    """what the direction from queries to targets is called, and the one back"""
-    metrics: tuple[str, ...] = ()
-    modality: str = ""
-    """image, video or audio, where the authors' scripts differ between them"""
-    test: Mapping[str, str] = field(default_factory=dict)
-    banks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def vectors(self) -> bool:
-        """Whether the test set is embeddings; otherwise it is a matrix of scores."""
-        return "scores" not in self.test
-
-    @property
-    def both_ways(self) -> bool:
-        """Whether queries and targets can change places."""
-        return self.task == "retrieval" and len(self.directions) > 1
-
-    def has_targets(self, bank: str) -> bool:
-        """Whether a bank has targets, so that methods of two banks can learn from it."""
-        return bool({"targets", "cross"} & set(self.banks[bank]))
-
-    def files(self) -> dict[str, str]:
-        """Every array that the file names, by the place where it does: test.queries, banks.val.targets."""
-        named = {f"test.{part}": path for part, path in self.test.items() if part != "media" and path != "aligned"}
-        for bank, parts in self.banks.items():
-            named |= {f"banks.{bank}.{part}": path for part, path in parts.items()}
-        return named
 
 
 def file_door(bank: str | None = None) -> Door:
@@ -123,8 +77,8 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def read_experiment(path: str | os.PathLike[str]) -> Experiment:
-    """The experiment of a TOML or YAML file; every mistake in it is one sentence."""
+def read_experiment(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arguments of ``Dataset`` in a TOML or YAML file, paths absolute; every mistake in it is one sentence."""
     file = Path(path).expanduser()
     if not file.exists():
         raise InputError(f"there is no experiment file {file}; write one with unhub reproduce init.")
@@ -139,24 +93,34 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     _known(file, settings, KINDS, "settings.")
     for name in banks:
         _known(file, _section(file, banks, name, f"banks.{name}"), BANK, f"banks.{name}.")
-    experiment = Experiment(
-        path=file.resolve(),
-        name=_text(file, about, "name", file.stem),
-        model=_text(file, about, "model", "model"),
-        task=_task(file, about),
-        directions=_directions(file, about),
-        metrics=tuple(_texts(file, about, "metrics")),
-        modality=_text(file, about, "modality", ""),
-        test={part: _place(file, f"test.{part}", value) for part, value in test.items()},
-        banks={
-            name: {part: _place(file, f"banks.{name}.{part}", value) for part, value in parts.items()}
-            for name, parts in banks.items()
-        },
-        settings=settings,
+    arguments: dict[str, Any] = {
+        "path": file.resolve(),
+        "name": _text(file, about, "name", file.stem),
+        "model": _text(file, about, "model", "model"),
+        "task_type": _task(file, about),
+        "directions": _directions(file, about),
+        "metrics": tuple(_texts(file, about, "metrics")),
+        "modality": _text(file, about, "modality", ""),
+        "settings": settings,
+    }
+    test = {part: _place(file, f"test.{part}", value) for part, value in test.items()}
+    banks = {
+        name: {part: _place(file, f"banks.{name}.{part}", value) for part, value in parts.items()}
+        for name, parts in banks.items()
+    }
+    mistakes = (
+        *_wrong_settings(settings, arguments["modality"]),
+        *_wrong_test(test, arguments["task_type"]),
+        *_wrong_banks(banks, vectors="scores" not in test),
     )
-    for mistake in _mistakes(experiment):
-        raise InputError(f"{experiment.path}: {mistake}")
-    return experiment
+    for mistake in mistakes:
+        raise InputError(f"{arguments['path']}: {mistake}")
+    arguments |= {name: settings[name] for name in CHOICES if name in settings}
+    labels, target_labels = test.pop("labels", None), test.pop("target_labels", None)
+    test["relevant"] = test.get("relevant", "aligned") if labels is None else Labels(labels, target_labels or labels)
+    for name, parts in banks.items():
+        banks[name] = Bank(**{"cross_scores" if part == "cross" else part: at for part, at in parts.items()})
+    return arguments | test | {"banks": banks}
 
 
 def _known(file: Path, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
@@ -222,30 +186,22 @@ def _place(file: Path, where: str, value: Any) -> str:
     return str(file.resolve().parent / Path(path).expanduser()) + separator + part
 
 
-def _mistakes(experiment: Experiment) -> Iterable[str]:
-    """What a file can get wrong beyond its spelling: parts that are missing, or exclude each other."""
-    yield from _wrong_settings(experiment)
-    yield from _wrong_test(experiment)
-    yield from _wrong_banks(experiment)
-
-
-def _wrong_settings(experiment: Experiment) -> Iterable[str]:
-    for name, value in experiment.settings.items():
+def _wrong_settings(settings: Mapping[str, Any], modality: str) -> Iterable[str]:
+    for name, value in settings.items():
         kinds, wanted = KINDS[name]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             text = f"{value!r}" if isinstance(value, str | int | float | bool | list) else f"{value}"
             yield f"settings.{name} is {text}; write {wanted}."
-    if experiment.modality and experiment.modality not in MODALITIES:
-        near = difflib.get_close_matches(experiment.modality, MODALITIES, 1)
+    if modality and modality not in MODALITIES:
+        near = difflib.get_close_matches(modality, MODALITIES, 1)
         hint = f"did you mean {near[0]}?" if near else f"it can be {', '.join(MODALITIES)}."
-        yield f"dataset.modality is {experiment.modality!r}; {hint}"
+        yield f"dataset.modality is {modality!r}; {hint}"
 
 
-def _wrong_test(experiment: Experiment) -> Iterable[str]:
-    test = experiment.test
+def _wrong_test(test: Mapping[str, str], task: str) -> Iterable[str]:
     if "scores" in test and ("queries" in test or "targets" in test):
         yield "test has embeddings and a matrix of scores; leave one of them out."
-    wanted = ["targets"] if experiment.task == "self-retrieval" else ["queries", "targets"]
+    wanted = ["targets"] if task == "self-retrieval" else ["queries", "targets"]
     lacking = [each for each in wanted if each not in test]
     if "scores" not in test and lacking:
         yield f"test.{lacking[0]} is missing; name an embedding file, or test.scores a matrix."
@@ -255,11 +211,10 @@ def _wrong_test(experiment: Experiment) -> Iterable[str]:
         yield "test.target_labels are there without test.labels, those of the queries; name both."
 
 
-def _wrong_banks(experiment: Experiment) -> Iterable[str]:
-    vectors = experiment.vectors
+def _wrong_banks(banks: Mapping[str, Mapping[str, str]], *, vectors: bool) -> Iterable[str]:
     asking, others = ("queries", ("targets",)) if vectors else ("scores", ("cross", "target_scores"))
     what = "embeddings" if vectors else "a matrix of scores"
-    for name, parts in experiment.banks.items():
+    for name, parts in banks.items():
         for part in parts:
             if part not in (asking, *others, CAPTIONS):
                 yield f"banks.{name}.{part} does not go with a test set of {what}; name banks.{name}.{asking}."
@@ -268,7 +223,7 @@ def _wrong_banks(experiment: Experiment) -> Iterable[str]:
         if not vectors and ("cross" in parts) != ("target_scores" in parts):
             there, lacking = sorted(others, key=lambda part: part not in parts)
             yield f"banks.{name} has {there} but no {lacking}; its targets take both."
-    slugs = [slug(name) for name in experiment.banks]
-    for name in experiment.banks:
+    slugs = [slug(name) for name in banks]
+    for name in banks:
         if slugs.count(slug(name)) > 1:
             yield f"two banks would be called {slug(name)} in the names of files; give one of them another name."

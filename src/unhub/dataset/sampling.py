@@ -89,10 +89,9 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     if prior is not None:
         whole, mean = data._marginals(None, 0, len(data.items()[1]), back=False)[1:]
         sample._sources["target_prior"] = None if whole is None else whole[drawn["targets"]] * mean
-    sample.banks = {}
+    sample.banks, sample.bank_notes = {}, {}
     for name, bank in data.banks.items():
-        sample.banks[name], notes_of_bank = _bank(data, name, bank, sample, drawn, bank_cells, rng, back=back)
-        sample.notes += notes_of_bank
+        sample.banks[name] = _bank(data, name, bank, sample, drawn, bank_cells, rng, back=back)
     sample.drawn = drawn
     return sample
 
@@ -139,7 +138,7 @@ def _bank(
     rng: np.random.Generator,
     *,
     back: bool,
-) -> tuple[Bank, tuple[str, ...]]:
+) -> Bank:
     """As many queries and targets of a bank as its scores may be, before the targets that stay."""
     gallery = len(drawn["queries" if back else "targets"])
     if data.kind == "scores":
@@ -175,8 +174,9 @@ def _bank(
     captions = None if names is None else [names[row] for row in rows.tolist()]
     left = [f"{len(rows):,} of {counts[1]:,} queries"] if asked.note else []
     left += [others.note] if others.note else []
-    notes = (f"Of the bank {name}, {' and '.join(left)} are learnt from.",) if left else ()
-    return Bank(**parts, weights=None if weights is None else weights[rows], captions=captions), notes
+    if left:
+        sample.bank_notes[name] = f"This view uses part of the bank {name}: {' and '.join(left)}."
+    return Bank(**parts, weights=None if weights is None else weights[rows], captions=captions)
 
 
 def _some(rows: Rows, which: IntArray) -> Rows:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from unhub.analysis.beside import Beside
-from unhub.analysis.correction_subject import CorrectionSubject
 from unhub.analysis.model import Verdict
-from unhub.analysis.names import shown_name
-from unhub.analysis.story import Asked, story
-from unhub.api.artefact import load
+from unhub.analysis.report_data import report_data
+from unhub.analysis.session import Session
 from unhub.demo.choice import Choice
 from unhub.demo.demo_data import DemoData
 from unhub.demo.outputs import options
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed
+from unhub.methods import title_of
 from unhub.report.html import html_report
 
 NEEDS = ("jinja2", "matplotlib", "PIL")
@@ -37,19 +34,19 @@ def write_report(
 ) -> Path:
     """Writes the report into the folder that has the correction and all that goes beside it."""
     path = output / f"{data.name}.unhub"
-    given: dict[str, Any] = options(output)
-    subject = CorrectionSubject(load(path), str(path), Beside(**given, relevant_flag=given["relevant"]))
+    session = Session.open(path, **options(output))
     words = ["unhub", "demo", data.name, *(["--language", language] if data.name == "emoji" else []), "-o", str(output)]
-    asked = Asked(
-        verdict=judgement(chosen, why),
+    result = report_data(
+        session,
+        judgement=judgement(chosen, why),
         methods=[each.method for name, each in choices.items() if name in SHOWN],
         title=data.title,
-        subtitle=f"Each method has the temperature that was best on {len(data.dev.queries):,} other queries.",
+        about=f"Each method has the temperature that was best on {len(data.dev.queries):,} other queries.",
         noun=NOUNS.get(data.name),
         notes=data.notes,
         command=shlex.join(words),
     )
-    text = html_report(story(subject, asked))
+    text = html_report(result)
     with replace_file(output / FILE) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return output / FILE
@@ -65,4 +62,4 @@ def judgement(chosen: str, why: str) -> Verdict:
     """
     if chosen == "none":
         return Verdict("do not use", f"{why[:1].upper()}{why[1:]}.")
-    return Verdict("use", f"{shown_name(chosen)} is the {why}.")
+    return Verdict("use", f"{title_of(chosen)} is the {why}.")

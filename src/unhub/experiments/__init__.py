@@ -1,6 +1,5 @@
-"""The paper's experiments on a dataset of one's own: one file names its parts, and every table comes from them."""
+"""The paper's experiments on your dataset: tables, figures, sweeps."""
 
-from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.presets import PRESETS, Preset, preset
 from unhub.experiments.protocols import TABLES, possible
 from unhub.experiments.reproduction import Reproduction, reproduce
@@ -12,13 +11,11 @@ __all__ = [
     "PRESETS",
     "SWEEPS",
     "TABLES",
-    "Experiment",
     "Preset",
     "Reproduction",
     "ResultTable",
     "possible",
     "preset",
-    "read_experiment",
     "reproduce",
     "sweep",
 ]

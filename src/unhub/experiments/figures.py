@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from unhub.api.evaluation import Evaluation
-from unhub.experiments.experiment import Experiment
+from unhub.api.ranking_pair import RankingPair
+from unhub.dataset import Dataset
+from unhub.dataset.galleries import take
 from unhub.experiments.figure_data import (
     FEWEST_AXES,
     FigureData,
@@ -25,22 +27,18 @@ from unhub.experiments.figure_data import (
     SweepData,
     TopResultsData,
 )
-from unhub.experiments.presets import PRESETS
+from unhub.experiments.presets import preset
 from unhub.experiments.result import better, metric_title, series_name
 from unhub.experiments.run import Run
-from unhub.experiments.sources import rows_of
 from unhub.experiments.sweeps import sweep, sweep_stem, sweep_ways
-from unhub.experiments.views import View, some_scores, views
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import slug
-from unhub.io import open_rows
+from unhub.foundation.types import FloatArray
 from unhub.metrics import metric
+from unhub.scores import blocks
 
 SOURCES = 3
 """banks that a rank correlation needs"""
-K = 10
-"""the depth at which a target counts as retrieved; 1 where there are fewer than ``FEW`` times as many targets"""
-FEW = 5
 CROWD = 800
 """points of each kind on a map"""
 ROWS = 200
@@ -59,10 +57,13 @@ class FigureSettings:
     folder: Path | None = None
     rounds: int = 5
 
-    def stem(self, name: str, view: View | None = None) -> str:
+    def stem(self, name: str, direction: str | None = None) -> str:
         """The name of a figure's files."""
-        parts = ([] if view is None else [view.title]) + ([] if self.bank is None else [self.bank])
-        return ".".join((name, *map(slug, parts)))
+        return ".".join((name, *(slug(part) for part in (direction, self.bank) if part is not None)))
+
+    def pairs(self) -> Mapping[str, RankingPair]:
+        """No correction beside DBSN, or SN, by direction."""
+        return self.run.pairs(self.bank)
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,12 @@ class PaperFigure:
     name: str
     description: str
     make: Callable[[FigureSettings], Iterator[FigureData]]
-    lacks: Callable[[Experiment], str | None] = lambda experiment: None
+    lacks: Callable[[Dataset], str | None] = lambda data: None
 
 
 def figure_data(name: str, settings: FigureSettings) -> Iterator[FigureData]:
     """The values of a figure, for each direction that the bank serves."""
-    refuse_lacking(settings.run.experiment, [name])
+    refuse_lacking(settings.run.data, [name])
     return FIGURES[name].make(settings)
 
 
@@ -90,34 +91,34 @@ def named_figure(name: str) -> PaperFigure:
     return FIGURES[name]
 
 
-def possible_figures(experiment: Experiment) -> dict[str, str | None]:
-    """For every figure what an experiment lacks for it, or None if it can be drawn."""
-    if "group_targets" in experiment.settings:
+def possible_figures(data: Dataset) -> dict[str, str | None]:
+    """For every figure what a dataset lacks for it, or None if it can be drawn."""
+    if data.group_targets is not None:
         return dict.fromkeys(FIGURES, "settings.group_targets merges targets, and figures show single ones")
-    return {name: each.lacks(experiment) for name, each in FIGURES.items()}
+    return {name: each.lacks(data) for name, each in FIGURES.items()}
 
 
-def refuse_lacking(experiment: Experiment, names: Iterable[str]) -> None:
-    """An error where a figure lacks something, which says what."""
-    possible = possible_figures(experiment)
+def refuse_lacking(data: Dataset, names: Iterable[str]) -> None:
+    """Stops where a figure lacks something, and says what."""
+    possible = possible_figures(data)
     for name in names:
         lacking = possible[named_figure(name).name]
         if lacking is not None:
-            raise InputError(f"{experiment.path}: the figure {name} cannot be drawn: {lacking}.")
+            raise InputError(f"{data.prefix}the figure {name} cannot be drawn: {lacking}.")
 
 
 def radar(runs: Sequence[Run], bank: str | None = None, stem: str = "radar") -> RadarData:
     """Methods over experiments and directions by R@1; over all metrics where these are too few for a radar."""
-    spokes = [(run, title, way, "R@1") for run in runs for title, way in run.ways(bank).items()]
+    spokes = [(run, title, way, "R@1") for run in runs for title, way in run.data.directions_of(bank).items()]
     if len(spokes) < FEWEST_AXES:
         spokes = [(run, title, way, name) for run, title, way, _ in spokes for name in run.metrics if better(name)]
     many, several = len({id(run) for run, *_ in spokes}) > 1, len({name for *_, name in spokes}) > 1
-    names = [run.experiment.name for run in runs]
+    names = [run.data.name for run in runs]
     axes = []
     for run, title, _, name in spokes:
-        its = run.experiment
+        its = run.data
         who = f"{its.name}, {its.model}" if names.count(its.name) > 1 else its.name
-        what = [metric_title(its.task, name)] if several or not many else []
+        what = [metric_title(its.task_type, name)] if several or not many else []
         label = " ".join([*([who] if many else []), title, *what])
         axes.append(RadarAxis(label, better(name) > 0, 100.0 if metric(name).percent else None))
     evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
@@ -141,48 +142,60 @@ def _radar(settings: FigureSettings) -> Iterator[FigureData]:
 
 
 def _similarity(settings: FigureSettings) -> Iterator[FigureData]:
-    for at, view in enumerate(views(settings.run, settings.bank)):
-        before = some_scores(settings.run.experiment, ROWS, reverse=at == 1)
-        added = np.zeros(before.shape[1], before.dtype) if view.after.bias is None else view.after.bias
-        k = _depth(view)
-        counts = view.counts(view.before, k), view.counts(view.after, k)
-        stem = settings.stem("similarity", view)
-        yield SimilarityData(stem, (before, before + added), counts, ("no correction", _after(view)), k)
+    for direction, pair in settings.pairs().items():
+        before = _some_scores(settings.run.data, direction)
+        added = np.zeros(before.shape[1], before.dtype) if pair.after.bias is None else pair.after.bias
+        counts = pair.counts(pair.before, pair.depth), pair.counts(pair.after, pair.depth)
+        stem, names = settings.stem("similarity", direction), ("no correction", _after(pair))
+        yield SimilarityData(stem, (before, before + added), counts, names, pair.depth)
+
+
+def _some_scores(data: Dataset, direction: str) -> FloatArray:
+    """The scores of evenly spaced queries with all targets: (at most ROWS, gallery)."""
+    reverse = data.directions_of().get(direction) == "reverse"
+    source = data.test_scores()
+    size = source.shape[int(reverse)]
+    rows = np.linspace(0, size - 1, min(ROWS, size)).round().astype(int)
+    parts = []
+    for start, block in blocks(source):
+        inside = rows[(rows >= start) & (rows < start + len(block))] - start
+        parts.append(np.asarray(block)[:, rows] if reverse else np.array(np.asarray(block)[inside]))
+    scores: FloatArray = np.concatenate(parts)
+    return scores.T if reverse else scores
 
 
 def _sweep(over: str, settings: FigureSettings) -> Iterator[FigureData]:
-    its, run = settings.run.experiment, settings.run
-    bank = settings.bank if over != "bank-size" or settings.bank else _largest(its)
+    data, run = settings.run.data, settings.run
+    bank = settings.bank if over != "bank-size" or settings.bank else _largest(data)
     for direction in sweep_ways(run, over, bank):
         points = sweep(
-            its, over, run.preset, bank=bank, direction=direction, rounds=settings.rounds, seed=settings.seed,
-            relative="tau" in its.settings, folder=settings.folder, anew=True, progress=run.progress,
+            data, over, run.preset, bank=bank, direction=direction, rounds=settings.rounds, seed=settings.seed,
+            relative="tau" in data.settings or None, folder=settings.folder, anew=True, progress=run.progress,
         )  # fmt: skip
-        yield SweepData(sweep_stem(its, over, direction, bank), over, points)
+        yield SweepData(sweep_stem(data, over, direction, bank), over, points)
 
 
 def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
-    its = settings.run.experiment
-    rng = np.random.default_rng(settings.seed)
-    bank = settings.bank or next(iter(its.banks), None)
-    sources = {"query": its.test.get("queries"), "target": its.test["targets"]}
+    data, rng = settings.run.data, np.random.default_rng(settings.seed)
+    bank = settings.bank or next(iter(data.banks), None)
+    queries = None if data.task_type == "self-retrieval" else data.rows("queries")
+    sources = {"query": queries, "target": data.rows("targets")}
     if bank is not None:
-        sources[f"query of {bank}"] = its.banks[bank].get("queries")
-    view = views(settings.run, settings.bank)[0]
-    k = _depth(view)
-    counts = view.counts(view.before, k)
+        sources[f"query of {bank}"] = data.rows("queries", bank)
+    pair = next(iter(settings.pairs().values()))
+    k = pair.depth
+    counts = pair.counts(pair.before, k)
     vectors, kinds, often, names = [], [], [], []
-    for kind, source in sources.items():
-        if source is None:
+    for kind, rows in sources.items():
+        if rows is None:
             continue
-        rows = rows_of(source, kind)
-        first = np.argsort(-counts, kind="stable")[:10] if kind == "target" else np.empty(0, dtype=int)
-        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), first))[: max(0, CROWD - len(first))]
-        chosen = np.sort(np.concatenate([first, others]).astype(int))
-        vectors.append(rows[chosen])
+        hubs = np.argsort(-counts, kind="stable")[:10] if kind == "target" else np.empty(0, dtype=int)
+        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), hubs))[: max(0, CROWD - len(hubs))]
+        chosen = np.sort(np.concatenate([hubs, others]).astype(int))
+        vectors.append(take(rows, chosen).astype(np.float32))
         kinds += [kind] * len(chosen)
         often.append(counts[chosen] if kind == "target" else np.zeros(len(chosen)))
-        names += [_last(view.targets.names[each]) if kind == "target" else "" for each in chosen]
+        names += [_last(pair.targets.names[each]) if kind == "target" else "" for each in chosen]
     note = f"in brackets: queries with it among their {k} best" if k > 1 else "in brackets: queries it is first for"
     stem = settings.stem("hub-map")
     yield HubMapData(stem, np.concatenate(vectors), kinds, np.concatenate(often), names, note, settings.seed)
@@ -190,56 +203,51 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
 
 def _top_results(settings: FigureSettings) -> Iterator[FigureData]:
     rng = np.random.default_rng(settings.seed)
-    for view in views(settings.run, settings.bank):
-        queries = [_query_results(view, query) for query in _changed(view, rng)]
-        yield TopResultsData(settings.stem("top5", view), queries)
+    for direction, pair in settings.pairs().items():
+        queries = [_query_results(pair, query) for query in _changed(pair, rng)]
+        yield TopResultsData(settings.stem("top5", direction), queries)
 
 
 def _hub_queries(settings: FigureSettings) -> Iterator[FigureData]:
-    for view in views(settings.run, settings.bank):
-        hub = int(np.argmax(view.counts(view.before, 1)))
+    for direction, pair in settings.pairs().items():
+        hub = int(np.argmax(pair.counts(pair.before, 1)))
+        right = pair.right_for(hub)
         queries = [
-            Item(view.queries.names[row], bool(view.right(row, [hub])[0]), view.queries.pictures[row])
-            for row in np.flatnonzero(view.before.top[:, 0] == hub).tolist()
+            Item(pair.queries.names[row], bool(right[row]), pair.queries.pictures[row])
+            for row in np.flatnonzero(pair.before.top[:, 0] == hub).tolist()
         ]
-        item = Item(view.targets.names[hub], right=False, image=view.targets.pictures[hub])
-        yield HubQueriesData(settings.stem("hub-queries", view), item, queries)
+        item = Item(pair.targets.names[hub], right=False, image=pair.targets.pictures[hub])
+        yield HubQueriesData(settings.stem("hub-queries", direction), item, queries)
 
 
-def _query_results(view: View, query: int) -> QueryResults:
+def _query_results(pair: RankingPair, query: int) -> QueryResults:
     results = {}
-    for row in (view.before, view.after):
+    for name, row in (("no correction", pair.before), (_after(pair), pair.after)):
         best = [each for each in row.top[query, :5].tolist() if each >= 0]
-        results["no correction" if row is view.before else _after(view)] = [
-            Item(view.targets.names[each], bool(right), view.targets.pictures[each])
-            for each, right in zip(best, view.right(query, best), strict=True)
+        results[name] = [
+            Item(pair.targets.names[each], bool(right), pair.targets.pictures[each])
+            for each, right in zip(best, pair.are_right(query, best), strict=True)
         ]
-    return QueryResults(view.queries.names[query], results, view.queries.pictures[query])
+    return QueryResults(pair.queries.names[query], results, pair.queries.pictures[query])
 
 
-def _changed(view: View, rng: np.random.Generator) -> list[int]:
-    """Queries drawn from those that the correction answers, and from those that it loses; the first, if none."""
-    before, after = (row.per_query["R@1"] > 0 for row in (view.before, view.after))
+def _changed(pair: RankingPair, rng: np.random.Generator) -> list[int]:
+    """Queries drawn from those that the correction wins, and from those that it loses; the first ones if none."""
+    before, after = (row.per_query["R@1"] > 0 for row in (pair.before, pair.after))
     won, lost = np.flatnonzero(after & ~before), np.flatnonzero(before & ~after)
     chosen = [*rng.permutation(won)[:BETTER], *rng.permutation(lost)[:WORSE]]
     return [int(each) for each in chosen] or list(range(min(BETTER, len(before))))
 
 
-def _after(view: View) -> str:
-    return series_name(view.after.method, transductive=view.after.transductive)
+def _after(pair: RankingPair) -> str:
+    return series_name(pair.after.method, transductive=pair.after.transductive)
 
 
-def _largest(experiment: Experiment) -> str | None:
+def _largest(data: Dataset) -> str | None:
     """The bank with most queries."""
-    part = "queries" if experiment.vectors else "scores"
-    named = {name: parts[part] for name, parts in experiment.banks.items() if part in parts}
-    sizes = {name: open_rows(source, name=f"banks.{name}.{part}").shape[0] for name, source in named.items()}
+    part = "queries" if data.kind == "vectors" else "scores"
+    sizes = {name: len(data.rows(part, name) or ()) for name in data.banks}
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
-
-
-def _depth(view: View) -> int:
-    """The depth at which a target counts as retrieved: of few targets nearly all are among the ten best."""
-    return K if view.relevance.gallery >= FEW * K else 1
 
 
 def _last(name: str) -> str:
@@ -247,27 +255,31 @@ def _last(name: str) -> str:
     return name.rpartition("/")[2] if "/" in name and " " not in name else name
 
 
-def _needs_axes(experiment: Experiment) -> str | None:
-    run = Run(experiment, PRESETS["paper"])
-    axes = len(run.ways()) * sum(better(name) != 0 for name in run.metrics)
+def _needs_axes(data: Dataset) -> str | None:
+    run = Run(data, preset())
+    axes = len(data.directions_of()) * sum(better(name) != 0 for name in run.metrics)
     if axes >= FEWEST_AXES:
         return None
     return f"a radar of one file has an axis for each metric and direction, {axes} here; ask for more dataset.metrics"
 
 
-def _needs_vectors(experiment: Experiment) -> str | None:
-    return None if experiment.vectors else "test has a matrix of scores; name test.queries and test.targets, embeddings"
+def _needs_vectors(data: Dataset) -> str | None:
+    return (
+        None
+        if data.kind == "vectors"
+        else "test has a matrix of scores; name test.queries and test.targets, embeddings"
+    )
 
 
-def _needs_parts(experiment: Experiment) -> str | None:
-    return "items are their own bank, of which no part can be drawn" if experiment.task == "self-retrieval" else None
+def _needs_parts(data: Dataset) -> str | None:
+    return "items are their own bank, of which no part can be drawn" if data.task_type == "self-retrieval" else None
 
 
-def _needs_sources(experiment: Experiment) -> str | None:
-    if experiment.vectors and len(experiment.banks) >= SOURCES:
+def _needs_sources(data: Dataset) -> str | None:
+    if data.kind == "vectors" and len(data.banks) >= SOURCES:
         return None
     return (
-        f"it needs embeddings and {SOURCES} banks, and the file has {len(experiment.banks)}; name others in sections "
+        f"it needs embeddings and {SOURCES} banks, and the file has {len(data.banks)}; name others in sections "
         f"such as [banks.other]"
     )
 

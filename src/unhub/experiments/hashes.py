@@ -1,36 +1,38 @@
-"""What the results of an experiment depend on: its settings, and the SHA-256 of its files."""
+"""What the results of a dataset depend on: its settings, and the SHA-256 of its files and arrays."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from unhub.experiments.experiment import SEPARATOR, Experiment
+import numpy as np
+
+from unhub.dataset import Dataset
 from unhub.foundation.regular_files import open_regular
+from unhub.io.address import SEPARATOR
 
 CHUNK = 1 << 22
 
 
-def contents(experiment: Experiment) -> dict[str, Any]:
-    """All that a result depends on but the protocol: the files, which parts of them, and the settings."""
-    parts = {where: source.partition(SEPARATOR)[2] for where, source in experiment.files().items()}
-    about = {"task": experiment.task, "modality": experiment.modality, "settings": dict(experiment.settings)}
-    return about | {"files": hashes(experiment), "parts": parts}
+def contents(data: Dataset) -> dict[str, Any]:
+    """All that a result depends on but the protocol: files and arrays, which parts of files, and the settings."""
+    parts = {key: source.partition(SEPARATOR)[2] for key, source in data.files().items()}
+    about = {"task": data.task_type, "modality": data.modality, "settings": dict(data.settings)}
+    return about | {"files": hashes(data), "parts": parts}
 
 
-def hashes(experiment: Experiment) -> dict[str, str]:
-    """The SHA-256 of every file that the experiment names, by the place where it does."""
-    known: dict[str, str] = {}
+def hashes(data: Dataset) -> dict[str, str]:
+    """The SHA-256 of every file and array of a dataset, by its key."""
     digests = {}
-    for where, source in experiment.files().items():
-        path = source.partition(SEPARATOR)[0]
-        if not Path(path).exists():
-            continue
-        if path not in known:
-            known[path] = hash_of(Path(path))
-        digests[where] = known[path]
+    for key, source in data.parts().items():
+        path = Path(os.fspath(source).partition(SEPARATOR)[0]) if isinstance(source, str | os.PathLike) else None
+        if path is None:
+            digests[key] = hashlib.sha256(_bytes_of(source)).hexdigest()
+        elif path.exists():
+            digests[key] = hash_of(path)
     return digests
 
 
@@ -43,7 +45,7 @@ def hash_of(path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
-    """Read once for all tables, as long as size and time of the files stay."""
+    """Read once for all tables, as long as the size and time of each file stay the same."""
     digest = hashlib.sha256()
     for file in (Path(name) for name, *_ in states):
         if file != path:
@@ -52,3 +54,12 @@ def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
             while chunk := read.read(CHUNK):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def _bytes_of(source: Any) -> bytes:
+    """An array as bytes; a list of sets, ids or labels as its text."""
+    try:
+        array = np.asarray(source)
+    except ValueError:  # rows of different lengths
+        return repr(source).encode()
+    return repr(source).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()

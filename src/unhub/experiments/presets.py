@@ -1,4 +1,4 @@
-"""Two readings of the paper: what its text says, and what its authors' published scripts compute.
+"""Protocols: unhub's own defaults, what the paper's text says, and what its authors' published scripts compute.
 
 They differ in temperature, rounds, DIS's k and how a median rank is rounded; every row of a table says what it used.
 The scripts' numbers are facts read from them; none of their code is here.
@@ -30,15 +30,17 @@ class Preset:
     """how equal scores rank: identical captions of two videos are as right as each other"""
     floored: bool
     """whether a median rank is rounded down"""
+    published: bool = True
+    """whether its temperatures are the published ones, for cosines; otherwise tau is "auto\""""
 
     def method(self, name: str, modality: str, direction: str, *, banked: bool, given: Mapping[str, Any]) -> Method:
-        """A method as this preset has it; what the experiment file gives comes before."""
+        """A method with the settings of this protocol; those of the dataset come first."""
         if self.name == "authors" and not modality:
             raise InputError(
                 "the protocol authors needs dataset.modality, since the authors' scripts differ by it; write image, "
                 "video or audio in the experiment file."
             )
-        chosen = method_class(name).paper()
+        chosen = method_class(name).paper() if self.published else method_class(name)()
         if self.name == "authors":
             chosen = configure(chosen, _scripts(name, modality, direction, banked))
         return configure(chosen, given)
@@ -59,16 +61,24 @@ def _scripts(name: str, modality: str, direction: str, banked: bool) -> dict[str
 
 
 PRESETS = {
+    "auto": Preset("auto", ties="average", floored=False, published=False),
     "paper": Preset("paper", ties="optimistic", floored=False),
     "authors": Preset("authors", ties="optimistic", floored=True),
 }
 
 
-def preset(name: str) -> Preset:
-    """The preset of that name."""
-    if name not in PRESETS:
-        near = difflib.get_close_matches(name, PRESETS, 1)
+DEFAULT = "auto"
+"""what is judged is what is deployed: the protocol where none is named"""
+
+
+def preset(name: str | Preset | None = None) -> Preset:
+    """The protocol of that name; a preset as it is; unhub's own defaults without a name."""
+    if isinstance(name, Preset):
+        return name
+    known = PRESETS.get(name or DEFAULT)
+    if known is None:
+        near = difflib.get_close_matches(str(name), PRESETS, 1)
         raise InputError(
-            f"there is no protocol {name!r}; {f'did you mean {near[0]}?' if near else 'use paper or authors.'}"
+            "protocol", f"is {name!r}", f"did you mean {near[0]}?" if near else f"use {', '.join(PRESETS)}"
         )
-    return PRESETS[name]
+    return known

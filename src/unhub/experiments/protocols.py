@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
-from unhub.experiments.experiment import Experiment
+from unhub.dataset import Dataset
 from unhub.experiments.hashes import hashes
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
 from unhub.experiments.run import ONE_BANK, RANK, SKEWNESS, TWO_BANKS, Run
-from unhub.experiments.sources import evaluated, matrix_of, refuse_logits, scores_of
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, NoCorrection, SparseK, settings
 from unhub.metrics import sparsity
+from unhub.scores import whole_matrix
 
 PLANS = ("otn", "l2n", "hn")
 FEW = (1, 5)
@@ -38,7 +38,7 @@ def query_aware(run: Run) -> ResultTable:
 def banks(run: Run) -> ResultTable:
     """Each bank by its queries alone (IS, DIS, SN), and with its targets (DualIS, DualDIS, DBSN)."""
     made: list[Block] = []
-    for name in run.experiment.banks:
+    for name in run.data.banks:
         done = run.evaluations(("none", *ONE_BANK, *TWO_BANKS), run.metrics, name)
         made += _split(name, block(f"{name} & -", done))
     return _table(run, "banks", "Banks of other queries, and of other targets", run.metrics, made)
@@ -53,18 +53,18 @@ def skewness(run: Run) -> ResultTable:
 
 def variants(run: Run) -> ResultTable:
     """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
-    its, metrics = run.experiment, run.metrics
+    data, metrics = run.data, run.metrics
     ranked = tuple(dict.fromkeys((*metrics, RANK)))
-    queries, gallery = scores_of(its).shape
+    queries, gallery = data.shape
     chosen = run.methods(("none", "is", "sn"), "forward", banked=False)
-    done = evaluated(its, run.preset, chosen, direction="forward", metrics=ranked, ties=OF_PLANS, progress=run.progress)
+    done = run.evaluate(chosen, "forward", ranked, ties=OF_PLANS, progress=run.progress)
     zeros = dict.fromkeys(done.rows, 0.0)
-    ties = its.settings.get("ties", OF_PLANS)
+    ties = data.settings.get("ties", OF_PLANS)
     notes = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
     if queries * gallery > LARGEST_PLAN:
         notes.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
     else:
-        matrix = matrix_of(its)
+        matrix = whole_matrix(data.test_scores())
         few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
         if len(few) < len(FEW):
             left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)
@@ -79,7 +79,7 @@ def variants(run: Run) -> ResultTable:
             label = f"{each.name}(k={each.k})" if isinstance(each, SparseK) else each.name
             done = _with_row(done, run, label, each, plan, ranked)
             zeros[label] = sparsity(plan)
-    way = its.directions[0]
+    way = data.directions[0]
     made = block(QUERY_AWARE, {way: done})
     rows = tuple(
         replace(row, values={way: {**row.values[way], SPARSITY: share}})
@@ -93,16 +93,14 @@ def _with_row(
     done: Evaluation, run: Run, label: str, method: Method, plan: FloatArray, metrics: tuple[str, ...]
 ) -> Evaluation:
     """The evaluation with a row for a plan, ranked as any matrix is."""
-    ranked = evaluated(
-        run.experiment, run.preset, [NoCorrection()], direction="forward", metrics=metrics, plan=plan, ties=OF_PLANS
-    )
+    ranked = run.evaluate([NoCorrection()], "forward", metrics, ties=OF_PLANS, data=run.data.with_scores(plan))
     row = replace(ranked["none"], label=label, method=method.name, settings=settings(method), transductive=True)
     return replace(done, rows={**done.rows, label: row})
 
 
 def _table(run: Run, name: str, title: str, metrics: tuple[str, ...], blocks: list[Block], *notes: str) -> ResultTable:
     """A table of these blocks, median ranks as the preset has them."""
-    its = run.experiment
+    its = run.data
     if run.preset.floored:
         blocks = [replace(each, rows=tuple(_floored(row) for row in each.rows)) for each in blocks]
     return ResultTable(name, title, its.name, its.model, run.preset.name, metrics, tuple(blocks), notes)
@@ -134,21 +132,22 @@ class PaperTable:
     numbers: tuple[str, ...]
     description: str
     make: Callable[[Run], ResultTable]
-    lacks: Callable[[Experiment], str | None]
+    lacks: Callable[[Dataset], str | None]
 
 
-def _needs_task(*tasks: str) -> Callable[[Experiment], str | None]:
-    def lacks(experiment: Experiment) -> str | None:
-        return None if experiment.task in tasks else f"dataset.task is {experiment.task}, not {' or '.join(tasks)}"
+def _needs_task(*tasks: str) -> Callable[[Dataset], str | None]:
+    def lacks(data: Dataset) -> str | None:
+        return None if data.task_type in tasks else f"dataset.task is {data.task_type}, not {' or '.join(tasks)}"
 
     return lacks
 
 
-def _needs_banks(experiment: Experiment) -> str | None:
-    if experiment.task == "self-retrieval":
+def _needs_banks(data: Dataset) -> str | None:
+    if data.task_type == "self-retrieval":
         return "dataset.task is self-retrieval"
-    if not experiment.banks:
-        part = "queries, an embedding file" if experiment.vectors else "scores, a matrix of bank x test targets"
+    if not data.banks:
+        vectors = data.kind == "vectors"
+        part = "queries, an embedding file" if vectors else "scores, a matrix of bank x test targets"
         return f"there is no bank; name banks.val.{part}, in the section [banks.val]"
     return None
 
@@ -193,19 +192,19 @@ def named(name: str) -> PaperTable:
     raise InputError(f"there is no table {name!r}; {hint} are {known}.")
 
 
-def possible(experiment: Experiment) -> dict[str, str | None]:
-    """For every table what an experiment lacks for it, or None if it can be run."""
-    return {name: each.lacks(experiment) for name, each in TABLES.items()}
+def possible(data: Dataset) -> dict[str, str | None]:
+    """For every table what a dataset lacks for it, or None if it can be made."""
+    return {name: each.lacks(data) for name, each in TABLES.items()}
 
 
 def result_table(name: str, run: Run) -> ResultTable:
-    """One table of an experiment; an error says which part is missing. The evaluations' notes are among its own."""
-    chosen, experiment = named(name), run.experiment
-    lacking = chosen.lacks(experiment)
+    """One table of a dataset; an error says which part is missing. It has the notes of its evaluations too."""
+    chosen, data = named(name), run.data
+    lacking = chosen.lacks(data)
     if lacking is not None:
-        raise InputError(f"{experiment.path}: the table {chosen.name} cannot be made: {lacking}.")
-    refuse_logits(experiment)
-    facts = {"unhub": VERSION, "files": hashes(experiment), "settings": dict(experiment.settings)}
+        raise InputError(f"{data.prefix}the table {chosen.name} cannot be made: {lacking}.")
+    run.refuse_scores()
+    facts = {"unhub": VERSION, "files": hashes(data), "settings": dict(data.settings)}
     table = chosen.make(run)
     evaluations = (each for block in table.blocks for each in block.evaluations.values())
     notes = dict.fromkeys(note for each in evaluations for note in each.notes)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from unhub.api.progress import Progress
+from unhub.api.facade import facade, open_dataset
+from unhub.dataset import Dataset
 from unhub.experiments import figures as paper_figures
-from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.figure_data import FigureData
 from unhub.experiments.figures import FigureSettings, radar
 from unhub.experiments.presets import Preset, preset
@@ -19,14 +19,20 @@ from unhub.experiments.reference.comparison import Comparison, compare, refuse_u
 from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import is_network_path, read_json
 from unhub.foundation.safe_text import slug
+from unhub.foundation.types import Progress
 
 ALL: Literal["all"] = "all"
 FIGURE_FOLDER = "figures"
 RADAR = "radar"
+RUN = "run.json"
+"""what a folder of results says of its run: which experiment file, and how"""
+LONGEST_RUN = 1 << 24
+"""bytes of it"""
 
-Source = Experiment | str | os.PathLike[str]
-"""an experiment, or the path of its file"""
+Source = Dataset | str | os.PathLike[str]
+"""a dataset, or the path of an experiment file"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +83,12 @@ class Observer(Protocol):
         """The values of a figure are there."""
 
 
+@facade
 def reproduce(
     data: Source | Sequence[Source],
     tables: Sequence[str] | Literal["all"] | None = None,
     figures: Sequence[str] | Literal["all"] | None = None,
-    protocol: str | Preset = "paper",
+    protocol: str | Preset | None = None,
     bank: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -90,37 +97,38 @@ def reproduce(
     compared: bool = False,
     observer: Observer | None = None,
 ) -> Reproduction:
-    """The paper's tables and figures on data of one's own; nothing runs before every mistake that shows has been found.
+    """The paper's tables and figures on your data; every mistake that shows beforehand stops it before anything runs.
 
-    data: an experiment, the path of its file, or several of them.
+    data: a Dataset, the path of an experiment file, or several of them.
     tables: names or the paper's numbers; "all" makes every possible one and notes failures; None makes the first, or
         none where there are figures.
     figures: names of figures whose values are wanted, or "all"; None makes none.
-    protocol: "paper" for the settings that the paper prints, "authors" for those of its authors' scripts.
+    protocol: "auto" (unhub's own defaults), "paper" (the settings that the paper prints) or "authors" (those of its
+        authors' scripts); None: "paper" where values are compared with the paper's, otherwise "auto".
     bank: the bank of the figures; None: the test queries are the bank.
-    folder: where the points of sweeps are kept; None keeps them in memory.
-    progress: is called with what is done, how much is finished, and how much there is.
+    folder: where the points of sweeps are saved; None holds them in memory.
+    progress: called with the name of the work, how much is done, and how much there is.
     seed: of what figures draw at random.
     compared: whether values are compared with the paper's.
-    observer: is told of every result as soon as it is there.
+    observer: called with every result as soon as it is there.
 
-    Returns the tables, the values of the figures, the comparisons and notes; ``report.write_reproduction`` writes them.
+    Returns a Reproduction: tables, the values of figures, comparisons and notes. ``report.result_files`` writes it.
     """
-    sources = [data] if isinstance(data, Experiment | str | os.PathLike) else list(data)
-    experiments = [each if isinstance(each, Experiment) else read_experiment(each) for each in sources]
-    chosen = protocol if isinstance(protocol, Preset) else preset(protocol)
+    sources = [data] if isinstance(data, Dataset | str | os.PathLike) else list(data)
+    datasets = [open_dataset(each) for each in sources]
+    chosen = preset("paper" if compared and protocol is None else protocol)
     notes: list[str] = []
     plans = _distinct(
         [
             _planned(Run(each, chosen, progress), tables, figures, bank, notes, several=len(sources) > 1)
-            for each in experiments
+            for each in datasets
         ],
         required=folder is not None or observer is not None,
     )
     if compared:
         for plan in plans:
             numbers = [number for name in plan.tables for number in named(name).numbers]
-            refuse_unknown(plan.run.experiment.name, plan.run.experiment.model, numbers)
+            refuse_unknown(plan.run.data.name, plan.run.data.model, numbers)
     home = None if folder is None else Path(folder)
     if home is not None:
         home.mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
@@ -140,29 +148,29 @@ def _planned(
     *, several: bool,
 ) -> Plan:  # fmt: skip
     """What will be made of one experiment."""
-    experiment = run.experiment
-    about = f"{experiment.name}, {experiment.model}: " if several else ""
+    data = run.data
+    about = f"{data.name}, {data.model}: " if several else ""
     for name in figures if figures not in (None, ALL) else ():
         paper_figures.named_figure(name)
-    lacking = possible(experiment)
+    lacking = possible(data)
     names = [name for name, why in lacking.items() if why is None]
     if tables == ALL:
-        if lacking["banks"] and experiment.task != "self-retrieval":
+        if lacking["banks"] and data.task_type != "self-retrieval":
             notes.append(f"{about}no table banks: {lacking['banks']}")
     elif tables is not None:
         names = list(dict.fromkeys(named(name).name for name in tables))
     else:
         names = [] if figures else names[:1]
     if not names and not figures:
-        raise InputError(f"{experiment.path}: no table can be made of it; see unhub check {experiment.path}.")
-    if bank is not None and bank not in experiment.banks:
-        known = ", ".join(experiment.banks) or "none"
-        raise InputError(f"{experiment.path}: there is no bank {bank!r}; it has {known}.")
+        raise InputError(f"{data.prefix}no table can be made of it; see unhub.check.")
+    if bank is not None and bank not in data.banks:
+        known = ", ".join(data.banks) or "none"
+        raise InputError(f"{data.prefix}there is no bank {bank!r}; it has {known}.")
     if figures == ALL:
-        can = paper_figures.possible_figures(experiment)
+        can = paper_figures.possible_figures(data)
         notes += [f"{about}no figure {name}: {why}" for name, why in can.items() if why is not None]
         figures = [name for name, why in can.items() if why is None]
-    paper_figures.refuse_lacking(experiment, figures or ())
+    paper_figures.refuse_lacking(data, figures or ())
     return Plan(run, bank, tuple(names), tuple(figures or ()))
 
 
@@ -170,7 +178,7 @@ def _distinct(plans: list[Plan], *, required: bool) -> list[Plan]:
     """The plans with a folder each where there are several; an error where two would share one."""
     if len(plans) < 2 or not required:
         return plans
-    names = [slug(f"{plan.run.experiment.name}-{plan.run.experiment.model}") for plan in plans]
+    names = [slug(f"{plan.run.data.name}-{plan.run.data.model}") for plan in plans]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"two of the files are called {twice}; give them another dataset.name or dataset.model.")
@@ -213,3 +221,30 @@ def _figures(
             if strict:
                 raise
             notes.append(f"no figure {name}: {error}")
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """What was run into a folder: the experiment file, the protocol, and the bank of its figures."""
+
+    experiment: Path
+    protocol: str
+    bank: str | None = None
+
+
+def recorded_run(folder: Path) -> RecordedRun:
+    """The run that ``unhub reproduce -o`` recorded in a folder."""
+    file = folder / RUN
+    try:
+        record = read_json(file, longest=LONGEST_RUN)
+        bank, experiment, protocol = record.get("bank"), str(record["experiment"]), str(record["protocol"])
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder} has no {RUN}; name an experiment file, a correction (.unhub), or a folder that unhub reproduce "
+            f"wrote."
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None
+    if is_network_path(experiment) or not experiment.lower().endswith((".toml", ".yaml", ".yml")):
+        raise InputError(f"{file} names {experiment}, which is no experiment file of this machine; name it yourself.")
+    return RecordedRun(Path(experiment), protocol, None if bank is None else str(bank))

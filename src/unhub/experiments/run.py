@@ -1,19 +1,24 @@
-"""One experiment under one protocol: its methods and its evaluations, each computed once for tables and figures."""
+"""One dataset under one protocol: its methods and its evaluations, each computed once for tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unhub.api.evaluation import Evaluation
-from unhub.api.progress import Progress
-from unhub.dataset.experiment_file import Experiment, file_door
+from unhub.api.ranking_pair import RankingPair
+from unhub.api.running import Options, run
+from unhub.core.bias import Bias
+from unhub.core.parameters import count, seed_number
+from unhub.dataset import Dataset
 from unhub.experiments.presets import Preset
-from unhub.experiments.sources import evaluated
 from unhub.foundation.errors import InputError
-from unhub.methods import Method
+from unhub.foundation.types import Progress
+from unhub.foundation.wording import spoken
+from unhub.methods import COSINE_LIMIT, Method
 from unhub.metrics import metric
+from unhub.scores import spread
 
 RETRIEVAL = ("R@1", "R@5", "R@10", "MdR", "MnR")
 SELF_RETRIEVAL = ("R@1", "R@2", "R@4", "R@8")
@@ -24,19 +29,21 @@ OF_SETS = {
     "inshop": ("R@1", "R@10", "R@20", "R@30"),
     "inshopclothesretrieval": ("R@1", "R@10", "R@20", "R@30"),
 }
-"""metrics that sets are usually reported with, by their names without signs and capitals"""
+"""the usual metrics of known sets, by their names in small letters without signs"""
 SKEWNESS = ("skew@1", "skew@5", "skew@10", "R@1")
 RANK = "MnR"
-"""whose value for a query is its rank; always computed, since queries are compared by it"""
+"""its value per query is the rank; always computed, since queries are compared by it"""
 ONE_BANK = ("is", "dis", "sn")
 TWO_BANKS = ("dualis", "dualdis", "dbsn")
+AFTER = ("dbsn", "sn")
+"""the correction beside no correction in figures and reports: the first of these that a bank serves"""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What every table and figure works on."""
+    """A dataset under a protocol; tables, figures and reports share its evaluations."""
 
-    experiment: Experiment
+    data: Dataset
     preset: Preset
     progress: Progress | None = None
     _evaluations: dict[tuple[str | None, str], Evaluation] = field(default_factory=dict, repr=False, compare=False)
@@ -44,66 +51,119 @@ class Run:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Those of the file, or those that the set or the task usually has."""
-        its = self.experiment
-        if its.metrics:
-            return tuple(metric(name).name for name in its.metrics)
+        """Those of the dataset, or the usual ones of the set or the task."""
+        if self.data.metrics:
+            return tuple(metric(name).name for name in self.data.metrics)
         by_task = {"classification": CLASSIFICATION, "self-retrieval": SELF_RETRIEVAL}
-        name = "".join(letter for letter in its.name.lower() if letter.isalnum())
-        return OF_SETS.get(name) or by_task.get(its.task, RETRIEVAL)
+        name = "".join(letter for letter in self.data.name.lower() if letter.isalnum())
+        return OF_SETS.get(name) or by_task.get(self.data.task_type, RETRIEVAL)
 
-    def methods(self, names: tuple[str, ...], direction: str, *, banked: bool) -> list[Method]:
-        """These methods, as the preset and the file have them."""
-        its = self.experiment
-        try:
-            return [
-                self.preset.method(each, its.modality, direction, banked=banked, given=its.settings) for each in names
-            ]
-        except InputError as error:
-            raise InputError(f"{its.path}: {error.sentence(file_door())}") from error
+    def method(self, name: str, direction: str, *, banked: bool) -> Method:
+        """A method with the settings of the protocol and of the dataset; banked: with a bank of other queries."""
+        data = self.data
+        with data.words():
+            return self.preset.method(name, data.modality, direction, banked=banked, given=data.settings)
 
-    def ways(self, bank: str | None = None) -> dict[str, str]:
-        """The directions that a bank serves, by the file's names; back only by embeddings, its targets the queries."""
-        its = self.experiment
-        back = its.both_ways and (bank is None or (its.vectors and {"queries", "targets"} <= set(its.banks[bank])))
-        return dict(zip(its.directions, ("forward", "reverse") if back else ("forward",), strict=False))
+    def methods(self, names: Sequence[str], direction: str, *, banked: bool) -> list[Method]:
+        """These methods, each as ``method`` gives it."""
+        return [self.method(each, direction, banked=banked) for each in names]
 
     def evaluation(self, way: str, bank: str | None = None) -> Evaluation:
-        """Every method that a bank of the file, or the test queries as the bank, can serve; computed once."""
+        """Every method of the paper that a bank, or the test queries as the bank, can serve; computed once."""
         if (bank, way) not in self._evaluations:
-            both = bank is not None and self.experiment.has_targets(bank)
+            both = bank is not None and self.data.banks[bank].has_targets
             names = ("none", *ONE_BANK, *(TWO_BANKS if both else ()))
-            self._evaluations[bank, way] = evaluated(
-                self.experiment,
-                self.preset,
-                self.methods(names, way, banked=bank is not None),
-                direction=way,
-                metrics=tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK))),
-                bank=bank,
-                progress=self.progress,
-            )
+            methods = self.methods(names, way, banked=bank is not None)
+            metrics = tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK)))
+            self._evaluations[bank, way] = self.evaluate(methods, way, metrics, bank=bank, progress=self.progress)
         return self._evaluations[bank, way]
 
     def evaluations(
         self, methods: tuple[str, ...], metrics: tuple[str, ...], bank: str | None = None
     ) -> dict[str, Evaluation]:
-        """These methods and metrics alone, by the name of each direction."""
-        return {name: _only(self.evaluation(way, bank), methods, metrics) for name, way in self.ways(bank).items()}
+        """Some methods and metrics of ``evaluation``, by the name of each direction."""
+        ways = self.data.directions_of(bank)
+        return {name: _selection(self.evaluation(way, bank), methods, metrics) for name, way in ways.items()}
+
+    def evaluate(
+        self,
+        methods: Sequence[Method],
+        way: str,
+        metrics: Sequence[str],
+        *,
+        bank: str | None = None,
+        ties: str | None = None,
+        data: Dataset | None = None,
+        known: Mapping[str, Bias] | None = None,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Methods in one direction with one bank, or with the test queries as the bank.
+
+        ties: how equal scores rank in place of the protocol's way; the dataset's settings come first. data: in place of
+        the run's own, such as one with a part of a bank. known: biases that were estimated before, by method.
+        """
+        whole = self.data if data is None else data
+        settings = whole.settings
+        with whole.words(bank, way):
+            options = Options(
+                metrics=tuple(dict.fromkeys(metric(name).name for name in metrics)),
+                ties=settings.get("ties", ties or self.preset.ties),
+                group_targets=whole.group_targets,
+                ignore_self=whole.ignore_self,
+                resamples=count("resamples", settings.get("resamples", 1000)),
+                seed=seed_number("seed", settings.get("seed", 0)),
+                lenient=False,
+                progress=progress,
+            )
+            task = whole.task(way, bank, progress=progress)
+            if task.relevance is None:
+                raise InputError("relevant", "is missing", "say which targets are right for each query")
+            result = run(task, methods, options, known)
+        door = whole.door(bank)
+        rows = {
+            label: replace(row, notes=tuple(spoken(note, door) for note in row.notes))
+            for label, row in result.rows.items()
+        }
+        return replace(result, rows=rows)
+
+    def pairs(self, bank: str | None = None) -> dict[str, RankingPair]:
+        """No correction beside DBSN, or SN, by the name of each direction that the bank serves."""
+        pairs = {}
+        for title, way in self.data.directions_of(bank).items():
+            done, relevance = self.evaluation(way, bank), self.data.relevance(way)
+            assert relevance is not None
+            after = done[next(name for name in AFTER if name in done.rows)]
+            pairs[title] = RankingPair(done["none"], after, relevance, *self.data.items(way))
+        return pairs
+
+    def refuse_scores(self) -> None:
+        """Refuses test scores that are all the same, and logits where the temperatures are published ones."""
+        scores = spread(self.data.test_scores())
+        if scores.low == scores.high:
+            raise InputError(
+                f"{self.data.prefix}every test score is {scores.low:.3g}, which ranks nothing; check the data."
+            )
+        if self.preset.published and "tau" not in self.data.settings and scores.largest > COSINE_LIMIT:
+            raise InputError(
+                f"{self.data.prefix}the test scores run from {scores.low:.3g} to {scores.high:.3g} and look like "
+                f"logits, but the temperatures of the protocol {self.preset.name} are for cosines; use the protocol "
+                f'auto, divide the scores by their logit scale (often 100), or write tau = "auto" (about '
+                f"{scores.tau:.2g} here) in the section [settings]."
+            )
 
 
-def _only(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, ...]) -> Evaluation:
-    """The evaluation with these methods and metrics alone."""
+def _selection(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, ...]) -> Evaluation:
+    """The evaluation with these methods and metrics alone, and the rank per query."""
 
     def chosen(values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in metrics if name in values}
 
-    rank = {RANK} - set(metrics)  # stays: queries are compared by it
     rows = {
         label: replace(
             row,
             values=chosen(row.values),
             intervals=chosen(row.intervals),
-            per_query=chosen(row.per_query) | {name: row.per_query[name] for name in rank},
+            per_query=chosen(row.per_query) | {RANK: row.per_query[RANK]},
         )
         for label, row in evaluation.rows.items()
         if row.method in methods

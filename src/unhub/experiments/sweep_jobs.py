@@ -9,13 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 
+from unhub.dataset import Bank
+from unhub.dataset.galleries import take
 from unhub.experiments.result import QUERY_AWARE
 from unhub.experiments.run import Run
-from unhub.experiments.sources import bank_parts, evaluated, rows_of, score_spread
 from unhub.experiments.sweep_cache import Point
 from unhub.foundation.types import IntArray
 from unhub.methods import Method, method, method_class, settings
 from unhub.metrics import emd
+from unhub.scores import spread
 
 METRICS = ("R@1", "skew@1", "skew@10")
 TAUS = tuple(float(each) for each in np.linspace(0.005, 0.025, 9))
@@ -26,6 +28,9 @@ ROUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
 RATIOS = tuple(2.0**-each for each in range(3, 11))
 TO_TARGETS, TO_QUERIES = "EMD to targets", "EMD to test queries"
 BANK_QUERIES = "queries in the bank"
+PART = "part"
+"""the name of a bank that is drawn from the test queries"""
+BANK_VECTORS, BANK_MATRICES = ("queries", "targets"), ("scores", "cross_scores", "target_scores")
 
 Job = tuple[str, Callable[[], list[Point]]]
 
@@ -50,7 +55,7 @@ class SweepSettings:
     @property
     def dual(self) -> bool:
         """Whether the bank has targets, so that DBSN can learn from it."""
-        return self.bank is not None and self.run.experiment.has_targets(self.bank)
+        return self.bank is not None and self.run.data.banks[self.bank].has_targets
 
     def methods(self, *names: str) -> list[Method]:
         """These methods, as the preset has them; those that need a target bank only where there is one."""
@@ -58,12 +63,17 @@ class SweepSettings:
         return self.run.methods(wanted, self.way, banked=self.bank is not None)
 
     def points(
-        self, at: float, chosen: list[Method], *, round: int = 0, arrays: dict[str, Any] | None = None,
+        self, at: float, chosen: list[Method], *, round: int = 0, part: Bank | None = None,
         bank: str | None = None, label: str = "", more: dict[str, float] | None = None,
     ) -> list[Point]:  # fmt: skip
-        """A point for each of these methods; ``more`` are values that belong to all of them."""
-        its, name = self.run.experiment, bank or self.bank
-        done = evaluated(its, self.run.preset, chosen, direction=self.way, metrics=METRICS, bank=name, arrays=arrays)
+        """A point for each of these methods; part: replaces the bank. more: values that belong to all of them."""
+        data, name = self.run.data, bank or self.bank
+        used = name
+        if part is not None:
+            used = name or PART
+            data = data.with_bank(used, part)
+            data.allow_overlap |= name is None  # a part of the test queries is their bank
+        done = self.run.evaluate(chosen, self.way, METRICS, bank=used, data=data)
         return [
             Point(
                 at, round, name or QUERY_AWARE, row.method, {**row.values, **(more or {})}, row.intervals.get("R@1"),
@@ -94,7 +104,7 @@ def tau(sweep: SweepSettings) -> Iterator[Job]:
     yield _none(sweep)
     places = TAUS
     if sweep.relative:
-        std = score_spread(sweep.run.experiment)
+        std = spread(sweep.run.data.test_scores()).std
         places = tuple(std * each for each in RELATIVE)
     yield from _each(sweep, places, "tau", ("is", "sn", "dbsn"))
 
@@ -112,21 +122,21 @@ def iterations(sweep: SweepSettings) -> Iterator[Job]:
 
 
 def bank_size(sweep: SweepSettings) -> Iterator[Job]:
-    """Random parts of a bank, drawn anew in each round, with how far they are from the targets and the queries."""
-    its = sweep.run.experiment
-    parts = bank_parts(its, sweep.bank, reverse=sweep.reverse)
+    """Random parts of a bank, drawn anew in each round, with their distances to the targets and the queries."""
     yield _none(sweep)
+    whole = _whole_bank(sweep)
+    first = whole.queries if whole.scores is None else whole.scores
+    sizes = 0 if first is None else len(first), _target_count(whole)
 
     def job(ratio: float, turn: int) -> list[Point]:
         rng = np.random.default_rng([sweep.seed, turn, round(1 / ratio)])
-        rows = _drawn(rng, parts.queries, ratio)
-        others = None if parts.targets is None else _drawn(rng, parts.targets, ratio)
-        arrays = parts.only(rows, others)
-        drawn = arrays.get("target_bank" if sweep.reverse else "query_bank")
-        chosen = sweep.methods("is", "sn", "dbsn")
+        rows = _draw(rng, sizes[0], ratio)
+        others = None if sizes[1] is None else _draw(rng, sizes[1], ratio)
+        part = _part(whole, rows, others)
+        drawn = part.targets if sweep.reverse else part.queries
         more = {} if drawn is None else _distances(sweep, drawn)
         more |= {BANK_QUERIES: float(len(others) if sweep.reverse and others is not None else len(rows))}
-        return sweep.points(ratio, chosen, round=turn, arrays=arrays, more=more)
+        return sweep.points(ratio, sweep.methods("is", "sn", "dbsn"), round=turn, part=part, more=more)
 
     for turn in range(sweep.rounds):
         for ratio in RATIOS:
@@ -134,14 +144,13 @@ def bank_size(sweep: SweepSettings) -> Iterator[Job]:
 
 
 def bank_source(sweep: SweepSettings) -> Iterator[Job]:
-    """Every bank of the file: how far its queries are from the test queries, and what it gives."""
-    its = sweep.run.experiment
+    """Every bank: how far its queries are from the test queries, and what it gives."""
+    data = sweep.run.data
     yield _none(sweep)
 
     def job(name: str) -> list[Point]:
-        part = "targets" if sweep.reverse else "queries"
-        far = _distances(sweep, rows_of(its.banks[name][part], f"banks.{name}.{part}"))
-        names = ("is", "sn", *(("dbsn",) if its.has_targets(name) else ()))
+        far = _distances(sweep, data.rows("targets" if sweep.reverse else "queries", name))
+        names = ("is", "sn", *(("dbsn",) if data.banks[name].has_targets else ()))
         chosen = sweep.run.methods(names, sweep.way, banked=True)
         return sweep.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
 
@@ -150,23 +159,48 @@ def bank_source(sweep: SweepSettings) -> Iterator[Job]:
 
 
 def sources(run: Run, way: str) -> list[str]:
-    """The banks of the file that serve a direction."""
-    return [name for name in run.experiment.banks if way in run.ways(name).values()]
+    """The banks that serve a direction."""
+    return [name for name in run.data.banks if way in run.data.directions_of(name).values()]
 
 
-def _drawn(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
+def _whole_bank(sweep: SweepSettings) -> Bank:
+    """The opened bank that parts are drawn from; without one, the test queries, or in reverse the test targets."""
+    data = sweep.run.data
+    if sweep.bank is not None:
+        parts = BANK_VECTORS if data.kind == "vectors" else BANK_MATRICES
+        return Bank(**{part: data.rows(part, sweep.bank) for part in parts})
+    if data.kind == "scores":
+        return Bank(scores=data.rows("scores"))
+    return Bank(targets=data.rows("targets")) if sweep.reverse else Bank(queries=data.rows("queries"))
+
+
+def _target_count(bank: Bank) -> int | None:
+    return len(bank.targets) if bank.targets is not None else getattr(bank.cross_scores, "shape", (0, None))[1]
+
+
+def _part(bank: Bank, rows: IntArray, others: IntArray | None) -> Bank:
+    """These queries and these targets of a bank."""
+    parts: dict[str, Any] = {}
+    for part in (*BANK_VECTORS, *BANK_MATRICES):
+        whole = getattr(bank, part)
+        if whole is not None:
+            chosen = others if part in ("targets", "target_scores") else rows
+            assert chosen is not None
+            block = take(whole, chosen)
+            parts[part] = block[:, others] if part == "cross_scores" else block
+    return Bank(**parts)
+
+
+def _draw(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
     """Some of so many rows, in order."""
     return np.sort(rng.choice(count, min(count, max(1, round(ratio * count))), replace=False))
 
 
 def _distances(sweep: SweepSettings, bank: Any) -> dict[str, float]:
-    """How far the bank's side that asks is from the gallery, and from those that ask in the test."""
-    test = sweep.run.experiment.test
-    targets = rows_of(test["targets"], "test.targets")
-    queries = rows_of(test.get("queries", test["targets"]), "test.queries")
-    gallery, asking = (queries, targets) if sweep.reverse else (targets, queries)
-    far = {TO_TARGETS: gallery, TO_QUERIES: asking}
-    return {name: emd(bank, rows, seed=sweep.seed).value for name, rows in far.items()}
+    """How far the asking side of the bank is from the gallery, and from the asking side of the test set."""
+    gallery, asking = ("queries", "targets") if sweep.reverse else ("targets", "queries")
+    far: dict[str, Any] = {TO_TARGETS: sweep.run.data.rows(gallery), TO_QUERIES: sweep.run.data.rows(asking)}
+    return {name: emd(np.asarray(bank[:]), np.asarray(rows[:]), seed=sweep.seed).value for name, rows in far.items()}
 
 
 SWEEPS: dict[str, Callable[[SweepSettings], Iterator[Job]]] = {

@@ -13,15 +13,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from unhub.analysis.opening import RUN
 from unhub.api.evaluation import MethodResult
-from unhub.experiments.experiment import Experiment
+from unhub.dataset import Dataset
 from unhub.experiments.figure_data import FigureData, SweepData
 from unhub.experiments.pairwise_tests import RANKS
-from unhub.experiments.reproduction import FIGURE_FOLDER, Plan, Reproduction
+from unhub.experiments.reproduction import FIGURE_FOLDER, RUN, Plan, Reproduction
 from unhub.experiments.result import ResultTable, Row
 from unhub.experiments.run import RANK
-from unhub.experiments.sources import ids_of, relevance_of
 from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
@@ -56,12 +54,12 @@ class FolderWriter:
         """Writes everything of a table."""
         folder = self.folder / plan.folder
         (folder / RUN).unlink(missing_ok=True)  # until all tables are of this run
-        write(table, plan.run.experiment, folder)
+        write(table, plan.run.data, folder)
 
     def tables_finished(self, plan: Plan) -> None:
         """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
         facts = {
-            "experiment": str(plan.run.experiment.path),
+            "experiment": str(plan.run.data.path),
             "protocol": plan.run.preset.name,
             "bank": plan.bank,
             "command": self.command,
@@ -125,15 +123,15 @@ def write_sweep(data: SweepData, folder: Path) -> list[Path]:
     return [path, *(() if drawn is None else save(drawn, folder / data.stem))]
 
 
-def write(table: ResultTable, experiment: Experiment, folder: Path) -> list[Path]:
+def write(table: ResultTable, data: Dataset, folder: Path) -> list[Path]:
     """Writes everything of a table into a folder of its name; each file replaces an old one only when it is whole."""
     home = folder / table.name
     home.mkdir(parents=True, exist_ok=True)
     paths = [write_text(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMATS.items()]
     paths.append(write_text(home / "table.json", json.dumps(to_dict(table), indent=2, ensure_ascii=False) + "\n"))
-    paths += _trec(table, experiment, home)
+    paths += _trec(table, data, home)
     if installed("pyarrow"):
-        paths.append(_per_query(table, experiment, home / "per_query.parquet"))
+        paths.append(_per_query(table, data, home / "per_query.parquet"))
     return paths
 
 
@@ -183,12 +181,12 @@ def _gain(gain: Interval | None) -> dict[str, Any] | None:
     return {"metric": "R@1", "value": gain.value, "low": gain.low, "high": gain.high, "level": gain.level}
 
 
-def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:
+def _trec(table: ResultTable, data: Dataset, home: Path) -> list[Path]:
     """A run file for each row and direction, and the qrels of each direction, for trec_eval and its kin."""
     paths = []
     for way, results in _results(table):
-        queries, targets = (_words(each) for each in _ids(experiment, results))
-        relevance = _ranked(experiment, results)
+        queries, targets = (_words(each) for each in _ids(data, results))
+        relevance = _ranked(data, results)
         pairs = zip(relevance.query_rows.tolist(), relevance.targets.tolist(), strict=True)
         lines = (f"{queries[row]} 0 {targets[column]} 1\n" for row, column in pairs)
         paths.append(write_text(home / f"{slug(way)}.qrels", "".join(lines)))
@@ -221,21 +219,26 @@ def _results(table: ResultTable) -> Iterator[tuple[str, _Results]]:
         yield way, _Results(said["direction"] == "reverse", said["group_targets"] is not None, rows)
 
 
-def _ranked(experiment: Experiment, results: _Results) -> Relevance:
-    """What is right, as it was ranked: groups where targets were merged, and no item for itself."""
-    relevance = relevance_of(experiment, reverse=results.reverse)
-    if experiment.task == "self-retrieval":
+def _relevance(data: Dataset, results: _Results) -> Relevance:
+    relevance = data.relevance("reverse" if results.reverse else "forward")
+    assert relevance is not None  # it was evaluated
+    return relevance
+
+
+def _ranked(data: Dataset, results: _Results) -> Relevance:
+    """Relevance as it was ranked: groups where targets were merged, and no item for itself."""
+    relevance = _relevance(data, results)
+    if data.task_type == "self-retrieval":
         return relevance.without_self()
     return relevance.grouped(relevance.groups()) if results.grouped else relevance
 
 
-def _ids(experiment: Experiment, results: _Results) -> tuple[list[str], list[str]]:
-    """The ids of those that ask and of what is found; a group is called by its first target."""
-    queries, targets = ids_of(experiment, reverse=results.reverse)
+def _ids(data: Dataset, results: _Results) -> tuple[list[str], list[str]]:
+    """The ids of queries and targets in this direction; a group is called by its first target."""
+    queries, targets = (list(each.ids) for each in data.items("reverse" if results.reverse else "forward"))
     if not results.grouped:
         return queries, targets
-    groups = relevance_of(experiment, reverse=results.reverse).groups()
-    first = np.unique(groups, return_index=True)[1]
+    first = np.unique(_relevance(data, results).groups(), return_index=True)[1]
     return queries, [targets[each] for each in first.tolist()]
 
 
@@ -255,13 +258,13 @@ def _run(top: Any, queries: list[str], targets: list[str], label: str) -> Iterat
                 yield f"{query} Q0 {targets[column]} {rank + 1} {len(best) - rank} {slug(label)}\n"
 
 
-def _per_query(table: ResultTable, experiment: Experiment, path: Path) -> Path:
+def _per_query(table: ResultTable, data: Dataset, path: Path) -> Path:
     """One line for each query, row and direction: its rank, what came first, and every metric that a query has."""
     arrow = require("pyarrow", extra="files")
     parquet = require("pyarrow.parquet", extra="files")
     parts = []
     for way, results in _results(table):
-        queries, targets = _ids(experiment, results)
+        queries, targets = _ids(data, results)
         for bank, label, result in results.rows:
             first = [targets[each] if each >= 0 else None for each in result.top[:, 0].tolist()]
             columns: dict[str, Any] = {

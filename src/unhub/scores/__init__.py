@@ -13,7 +13,7 @@ from unhub.scores.folds import (
 )
 from unhub.scores.search import search
 from unhub.scores.sinkhorn_operator import SinkhornOperator
-from unhub.scores.source import Banks, MatrixScores, ScoreSource, blocks
+from unhub.scores.source import Banks, MatrixScores, ScoreSource, blocks, whole_matrix
 from unhub.scores.spread import Spread, spread
 from unhub.scores.views import Budget, CachedScores, JoinedScores, MaskedScores, ProgressSource, columns, rows
 
@@ -42,4 +42,5 @@ __all__ = [
     "rows",
     "search",
     "spread",
+    "whole_matrix",
 ]

@@ -48,6 +48,11 @@ def blocks(source: ScoreSource) -> Iterator[tuple[int, FloatArray]]:
         yield start, source.read(start, min(start + source.block_rows, rows))
 
 
+def whole_matrix(source: ScoreSource) -> FloatArray:
+    """All scores at once, float32."""
+    return np.concatenate([np.asarray(rows, dtype=np.float32) for _, rows in blocks(source)])
+
+
 def tall_blocks(source: ScoreSource, execution: Execution) -> Iterator[tuple[int, FloatArray]]:
     """As ``blocks``, tall ones for kernels without temporaries; a block lasts until the next one is asked for."""
     rows = source.shape[0]

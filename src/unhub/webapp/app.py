@@ -10,8 +10,7 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from unhub.analysis.material import Subject
-from unhub.analysis.stage import Stage
+from unhub.analysis.session import Session
 from unhub.foundation import VERSION
 from unhub.report.palette import stylesheet
 from unhub.webapp.errors import add_error_handlers
@@ -26,16 +25,16 @@ LARGE = 2000
 """bytes from which a response is compressed"""
 
 
-def make_app(subject: Subject, policy: AccessPolicy, *, encode: Encode | None = None, maps: Path | None = None) -> Any:
-    """The ASGI app of a subject; maps: the folder that caches maps."""
+def make_app(session: Session, policy: AccessPolicy, *, encode: Encode | None = None, maps: Path | None = None) -> Any:
+    """The ASGI app of a session; maps: the folder that caches maps."""
     from fastapi_offline import FastAPIOffline
 
     app: FastAPI = FastAPIOffline(
         title="unhub", version=VERSION, description="How often each target is retrieved, before and after.",
         redoc_url=None, static_url="/docs-static",
     )  # fmt: skip
-    choices = about(subject, encoder=encode is not None)
-    context = Context(Stage(subject), choices.opening, choices, Maps(maps or cache_folder()), encode)
+    choices = about(session, encoder=encode is not None)
+    context = Context(session, choices.opening, choices, Maps(maps or cache_folder()), encode)
     app.include_router(router(context))
     add_error_handlers(app)
 

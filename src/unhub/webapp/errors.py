@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from unhub.analysis.stage import Abandoned
+from unhub.analysis.session import Abandoned
 from unhub.foundation.errors import UnhubError
 from unhub.foundation.safe_text import printable
 from unhub.foundation.wording import on_command_line

@@ -14,15 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from unhub.analysis.byte_cache import ByteCache
-from unhub.analysis.material import Material
-from unhub.analysis.stage import DEPTHS
+from unhub.analysis.session import DEPTHS, BankSample, DirectionSample, Session
+from unhub.core.arrays import unit_rows
 from unhub.core.topk import top_k
+from unhub.dataset.galleries import take
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import installed
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
 from unhub.report.figures.projection import FEWEST, project
+from unhub.scores import whole_matrix
 from unhub.webapp.errors import log, on_page
 
 QUERY, TARGET, BANK, BANK_TARGET = "query", "target", "bank", "bank target"
@@ -59,23 +61,23 @@ class Maps:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
-    def of(self, material: Material, bank: str) -> Map:
+    def of(self, session: Session, sample: DirectionSample, bank: BankSample) -> Map:
         """The map, or an empty one that says it is being computed."""
-        key = (material.direction, bank)
+        key = (sample.direction, bank.name)
         with self._lock:
             ready = self._maps.get(key)
             if ready is not None:
                 return ready
             if key not in self._busy:
                 self._busy.add(key)
-                threading.Thread(target=self._compute, args=(key, material, bank), daemon=True).start()
-        points = sum(min(MOST[kind], size) for kind, size in _sizes(material, bank).items())
+                threading.Thread(target=self._compute, args=(key, session, sample, bank), daemon=True).start()
+        points = sum(min(MOST[kind], size) for kind, size in _sizes(session, sample, bank).items())
         return Map(False, f"projecting {points:,} points; the first time takes up to half a minute")
 
-    def _compute(self, key: tuple[str, str], material: Material, bank: str) -> None:
+    def _compute(self, key: tuple[str, str], session: Session, sample: DirectionSample, bank: BankSample) -> None:
         try:
             with self._one_at_a_time:
-                result = project_map(material, bank, self.folder)
+                result = project_map(session, sample, bank, self.folder)
         except UnhubError as error:
             result = Map(True, error.sentence(on_page))
         except Exception as error:  # nobody else would hear of it: this is a thread
@@ -86,77 +88,80 @@ class Maps:
             self._busy.discard(key)
 
 
-def project_map(material: Material, bank: str, folder: Path) -> Map:
+def project_map(session: Session, sample: DirectionSample, bank: BankSample, folder: Path) -> Map:
     """The map of a direction and bank, from the cache folder if it is there."""
-    rows = _chosen(material, bank)
-    vectors, how = _vectors(material, bank, rows)
+    rows = _chosen(session, sample, bank)
+    vectors, how = _vectors(session, sample, bank, rows)
     if len(vectors) < FEWEST:
         raise InputError(f"a map needs at least {FEWEST} points.")
     method = "umap" if installed("umap") else "tsne"
     digest = hashlib.sha256(np.ascontiguousarray(vectors, dtype=np.float32).tobytes())
-    path = folder / f"{method}-{material.seed}-{digest.hexdigest()[:24]}.npz"
+    path = folder / f"{method}-{session.seed}-{digest.hexdigest()[:24]}.npz"
     coordinates = read_cached(path, len(vectors))
     if coordinates is None:
-        coordinates = project(vectors, method, material.seed).astype(np.float32)
+        coordinates = project(vectors, method, session.seed).astype(np.float32)
         write_cached(path, coordinates)
     coordinates = (coordinates - coordinates.min(axis=0)) / np.maximum(np.ptp(coordinates, axis=0), 1e-9)
-    kinds = [kind for kind, chosen in rows.items() for _ in chosen]
-    names = {QUERY: material.queries.names, TARGET: material.targets.names}
-    learnt = material.banks[bank]
+    name_of = {
+        QUERY: lambda row: sample.queries.names[row],
+        TARGET: lambda row: sample.targets.names[row],
+        BANK: lambda row: bank.name_of(int(bank.rows[row])),
+        BANK_TARGET: lambda row: f"bank target {row}",
+    }
+    points = [(kind, row) for kind, chosen in rows.items() for row in chosen.tolist()]
     return Map(
         True,
         f"{'UMAP' if method == 'umap' else 't-SNE'} of {how}",
         x=[round(float(each), 5) for each in coordinates[:, 0]],
         y=[round(float(each), 5) for each in coordinates[:, 1]],
-        kind=kinds,
-        row=[int(row) for chosen in rows.values() for row in chosen],
-        name=[
-            names[kind][row]
-            if kind in names
-            else learnt.name_of(int(learnt.rows[row]))
-            if kind == BANK
-            else f"bank target {row}"
-            for kind, chosen in rows.items()
-            for row in chosen.tolist()
-        ],
+        kind=[kind for kind, _ in points],
+        row=[row for _, row in points],
+        name=[name_of[kind](row) for kind, row in points],
     )
 
 
-def _sizes(material: Material, bank: str) -> dict[str, int]:
-    learnt = material.banks[bank]
-    sizes = {TARGET: material.relevance.gallery, QUERY: material.relevance.queries}
-    if learnt.scores is not None:
-        sizes[BANK] = len(learnt.rows)
-    if learnt.target_vectors is not None:
-        sizes[BANK_TARGET] = len(learnt.target_vectors)
+def _sizes(session: Session, sample: DirectionSample, bank: BankSample) -> dict[str, int]:
+    sizes = {TARGET: sample.relevance.gallery, QUERY: sample.relevance.queries}
+    if not bank.is_test:
+        sizes[BANK] = len(bank.rows)
+        others = session.task(sample.direction, bank.name).target_bank
+        sizes |= {} if others is None else {BANK_TARGET: len(others)}
     return sizes
 
 
-def _chosen(material: Material, bank: str) -> dict[str, IntArray]:
+def _chosen(session: Session, sample: DirectionSample, bank: BankSample) -> dict[str, IntArray]:
     """Rows of each kind: the most retrieved targets, and a random sample of the rest."""
-    rng = np.random.default_rng(material.seed)
+    rng = np.random.default_rng(session.seed)
     chosen = {}
-    for kind, size in _sizes(material, bank).items():
-        first = np.empty(0, dtype=int)
+    for kind, size in _sizes(session, sample, bank).items():
+        hubs = np.empty(0, dtype=int)
         if kind == TARGET and size > MOST[TARGET]:
-            top = top_k(material.scores, DEPTHS[-2])[1]
-            first = np.argsort(-k_occurrence(top, size), kind="stable")[: MOST[TARGET] // 2]
-        rest = np.setdiff1d(np.arange(size), first)
-        chosen[kind] = np.sort(np.concatenate((first, rng.permutation(rest)[: MOST[kind] - len(first)])).astype(int))
+            top = top_k(_test_scores(session, sample, bank), DEPTHS[-2])[1]
+            hubs = np.argsort(-k_occurrence(top, size), kind="stable")[: MOST[TARGET] // 2]
+        rest = np.setdiff1d(np.arange(size), hubs)
+        chosen[kind] = np.sort(np.concatenate((hubs, rng.permutation(rest)[: MOST[kind] - len(hubs)])).astype(int))
     return chosen
 
 
-def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[FloatArray, str]:
+def _test_scores(session: Session, sample: DirectionSample, bank: BankSample) -> FloatArray:
+    scores = session.task(sample.direction, bank.name).scores
+    assert scores is not None
+    return whole_matrix(scores)
+
+
+def _vectors(
+    session: Session, sample: DirectionSample, bank: BankSample, rows: dict[str, IntArray]
+) -> tuple[FloatArray, str]:
     """A vector for each point, and what it is: embeddings, or principal components of the scores."""
-    learnt = material.banks[bank]
-    if material.vectors is not None:
-        of: dict[str, FloatArray | None] = {QUERY: material.vectors.queries, TARGET: material.vectors.targets}
-        of |= {BANK: learnt.vectors, BANK_TARGET: learnt.target_vectors}
-        parts = [whole[chosen] for kind, chosen in rows.items() if (whole := of[kind]) is not None]
-        return np.concatenate(parts), "the embeddings"
-    matrix = material.scores[rows[QUERY]]
-    if learnt.scores is not None:
-        matrix = np.concatenate((matrix, learnt.scores[rows[BANK]]))
+    task = session.task(sample.direction, bank.name)
+    if task.targets is not None:
+        sources = {QUERY: task.queries, TARGET: task.targets, BANK: task.query_bank, BANK_TARGET: task.target_bank}
+        parts = [take(whole, chosen) for kind, chosen in rows.items() if (whole := sources[kind]) is not None]
+        vectors = np.concatenate(parts).astype(np.float32)
+        return (unit_rows(vectors) if session.data.reader.scaled else vectors), "the embeddings"
+    matrix = _test_scores(session, sample, bank)[rows[QUERY]]
+    if not bank.is_test:
+        matrix = np.concatenate((matrix, whole_matrix(task.banks.queries)[rows[BANK]]))
     centred = matrix - matrix.mean(axis=1, keepdims=True)
     left, sizes, right = np.linalg.svd(centred, full_matrices=False)
     most = min(COMPONENTS, len(sizes))
@@ -164,9 +169,8 @@ def _vectors(material: Material, bank: str, rows: dict[str, IntArray]) -> tuple[
     query_side, target_side = left[:, :most] * scaled, (right[:most].T * scaled)[rows[TARGET]]
     ordered = {TARGET: target_side, QUERY: query_side[: len(rows[QUERY])], BANK: query_side[len(rows[QUERY]) :]}
     together = np.concatenate([ordered[kind] for kind in rows])
-    return together + 1e-6 * (
-        np.abs(together).sum(axis=1, keepdims=True) == 0
-    ), "the principal components of the scores"
+    silent = np.abs(together).sum(axis=1, keepdims=True) == 0
+    return together + 1e-6 * silent, "the principal components of the scores"
 
 
 def cache_folder() -> Path:

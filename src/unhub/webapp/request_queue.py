@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from unhub.analysis.stage import Wanted, always
+from unhub.analysis.session import Wanted, always
 from unhub.webapp.errors import error_response
 from unhub.webapp.fair_scheduler import Client, FairScheduler
 from unhub.webapp.security import MOST_BYTES, App, Message, Receive, Scope, Send

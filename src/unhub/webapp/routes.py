@@ -14,12 +14,11 @@ from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
 from unhub.analysis.byte_cache import ByteCache
-from unhub.analysis.changes import change, moved, ranks
-from unhub.analysis.comparing import comparison, typed
+from unhub.analysis.changes import change, changed_queries, ranks
+from unhub.analysis.comparison import comparison, typed_comparison
 from unhub.analysis.hubs import hub_card
-from unhub.analysis.material import Material
 from unhub.analysis.model import Comparison, HubCard
-from unhub.analysis.stage import Abandoned, Setting, Stage, Wanted
+from unhub.analysis.session import Abandoned, DirectionSample, Session, ViewSettings, Wanted
 from unhub.analysis.view import View, view
 from unhub.dataset import Media
 from unhub.foundation.errors import InputError
@@ -45,8 +44,8 @@ TYPES = {
 class Context:
     """What the endpoints share."""
 
-    stage: Stage
-    opening: Setting
+    session: Session
+    opening: ViewSettings
     about: schemas.About
     maps: Maps
     encode: Encode | None = None
@@ -67,8 +66,10 @@ def router(context: Context) -> APIRouter:
     """All endpoints, below /api."""
     api = APIRouter(prefix="/api", responses=RESPONSES)
 
-    def material_of(direction: str | None) -> Material:
-        return context.stage.subject.material(context.opening.direction if direction is None else direction)
+    session = context.session
+
+    def sample_of(direction: str | None) -> DirectionSample:
+        return session.sample(context.opening.direction if direction is None else direction)
 
     @api.get("/about")
     def about() -> schemas.About:
@@ -78,44 +79,44 @@ def router(context: Context) -> APIRouter:
     @api.get("/view")
     def whole_view(chosen: Annotated[schemas.ViewQuery, Query()], wanted: Waiting) -> View:
         """Headline, verdict, results, and how often each target is retrieved."""
-        shown = view(context.stage.subject, context.stage.scene(chosen.setting(context.opening), wanted))
+        shown = view(session, session.before_after(chosen.settings(context.opening), wanted))
         return replace(shown, notes=[spoken(note, on_page) for note in shown.notes])
 
     @api.get("/targets")
     def targets(where: Annotated[schemas.PlaceQuery, Query()]) -> schemas.Items:
         """Every target of a direction."""
-        return schemas.items(material_of(where.direction))
+        return schemas.items(sample_of(where.direction))
 
     @api.get("/hub/{target}")
     def hub(target: Row, chosen: Annotated[schemas.ViewQuery, Query()], wanted: Waiting) -> HubCard:
         """One target: queries that retrieve it, bank queries that push it down, and what ranks first instead."""
-        scene = context.stage.scene(chosen.setting(context.opening), wanted)
-        _check_row(target, scene.material.relevance.gallery, "target")
-        return hub_card(scene, target)
+        ranked = session.before_after(chosen.settings(context.opening), wanted)
+        _check_row(target, ranked.sample.relevance.gallery, "target")
+        return hub_card(ranked, target)
 
     @api.get("/changes")
     def changes(asked: Annotated[schemas.ChangesQuery, Query()], wanted: Waiting) -> schemas.Changes:
         """Queries that improved or got worse, the clearest first."""
-        scene = context.stage.scene(asked.setting(context.opening), wanted)
-        if not scene.material.judged:
+        ranked = session.before_after(asked.settings(context.opening), wanted)
+        if not ranked.sample.judged:
             raise InputError(f"no relevance file, so no query is better or worse; add {argument('relevant')}.")
-        rows = moved(ranks(scene.before), ranks(scene.after), asked.which)
-        matches = schemas.rows_with_words(scene.material, asked.words)
+        rows = changed_queries(ranks(ranked.before), ranks(ranked.after), asked.which)
+        matches = schemas.rows_with_words(ranked.sample, asked.words)
         rows = rows if matches is None else rows[np.isin(rows, matches)]
         part = rows[asked.offset : asked.offset + asked.limit]
-        return schemas.Changes(len(rows), asked.offset, [change(scene.reading, row) for row in part.tolist()])
+        return schemas.Changes(len(rows), asked.offset, [change(ranked.pair, row) for row in part.tolist()])
 
     @api.get("/queries")
     def queries(asked: Annotated[schemas.SearchQuery, Query()]) -> schemas.QueryMatches:
         """Queries that contain all of the words."""
-        return schemas.matching_queries(material_of(asked.direction), asked.words, asked.limit)
+        return schemas.matching_queries(sample_of(asked.direction), asked.words, asked.limit)
 
     @api.get("/compare/{query}")
     def compare(query: Row, chosen: Annotated[schemas.ViewQuery, Query()], wanted: Waiting) -> Comparison:
         """The results of several methods for a test query, side by side."""
-        setting = chosen.setting(context.opening)
-        _check_row(query, context.stage.scene(setting, wanted).material.relevance.queries, "query")
-        return comparison(context.stage, setting, query, wanted)
+        settings = chosen.settings(context.opening)
+        _check_row(query, session.before_after(settings, wanted).sample.relevance.queries, "query")
+        return comparison(session, settings, query, wanted)
 
     @api.post("/compare")
     def compare_words(asked: schemas.TypedQuery, wanted: Waiting) -> Comparison:
@@ -124,21 +125,19 @@ def router(context: Context) -> APIRouter:
             raise InputError(f"typed queries need an encoder; add {argument('encoder')}.")
         if not asked.text.strip():
             raise InputError("the text is empty; type a query.")
-        setting = asked.setting(context.opening)
+        settings = asked.settings(context.opening)
         if not wanted():
             raise Abandoned
         encoded = np.asarray(context.encode([asked.text]), dtype=np.float32)
         vector = encoded[0] if encoded.ndim == 2 and len(encoded) == 1 else encoded
-        return typed(context.stage, setting, asked.text, vector, wanted)
+        return typed_comparison(session, settings, asked.text, vector, wanted)
 
     @api.get("/map")
     def whole_map(where: Annotated[schemas.PlaceQuery, Query()]) -> Map:
         """Queries, bank and targets in the plane; computed in the background, so ask again until it is ready."""
-        its = material_of(where.direction)
-        bank = where.bank if where.bank is not None else next(iter(its.banks))
-        if bank not in its.banks:
-            raise InputError(f"there is no bank {bank!r}; there are {', '.join(its.banks)}.")
-        return context.maps.of(its, bank)
+        sample = sample_of(where.direction)
+        bank = sample.bank(where.bank if where.bank is not None else next(iter(sample.banks)))
+        return context.maps.of(session, sample, bank)
 
     @api.get(
         "/media/{side}/{row}",
@@ -152,10 +151,10 @@ def router(context: Context) -> APIRouter:
         size: Annotated[int | None, Query(ge=16, le=1024)] = None,
     ) -> Response:
         """The picture, sound or video of an item; pictures scaled to fit ``size`` pixels."""
-        its = material_of(direction)
-        of = its.queries if side == "queries" else its.targets
+        sample = sample_of(direction)
+        of = sample.queries if side == "queries" else sample.targets
         _check_row(row, len(of.media), "item")
-        response = media_response(of.media[row], its.media_folder, size, context.pictures)
+        response = media_response(of.media[row], session.data.media_folder, size, context.pictures)
         if response is None:
             raise HTTPException(404, "this item has no picture, sound or video.")
         return response

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from unhub.analysis.changes import Which
-from unhub.analysis.material import SAVED, Material, Subject
 from unhub.analysis.model import Change
-from unhub.analysis.names import listed_name
-from unhub.analysis.stage import DEPTHS, Setting, methods_of, temperature
+from unhub.analysis.session import DEPTHS, SAVED, DirectionSample, Session, ViewSettings, listed_name, temperature
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation import VERSION
 from unhub.methods import automatic, filled, is_additive
@@ -74,7 +72,7 @@ class About:
     most_strength: float
     encoder: bool
     """whether users can type queries"""
-    opening: Setting
+    opening: ViewSettings
 
 
 @dataclass(frozen=True)
@@ -116,9 +114,9 @@ class ViewQuery(BaseModel):
     strength: float | None = Field(None, description=f"from 0 to {MOST_STRENGTH:g}")
     k: int = Field(1, description=f"one of {', '.join(map(str, DEPTHS))}")
 
-    def setting(self, opening: Setting) -> Setting:
+    def settings(self, opening: ViewSettings) -> ViewSettings:
         """The complete settings."""
-        return Setting(
+        return ViewSettings(
             self.direction if self.direction is not None else opening.direction,
             self.bank if self.bank is not None else opening.bank,
             self.method if self.method is not None else opening.method,
@@ -162,64 +160,58 @@ class PlaceQuery(BaseModel):
     bank: str | None = Field(None, max_length=LONGEST_NAME)
 
 
-def about(subject: Subject, *, encoder: bool) -> About:
+def about(session: Session, *, encoder: bool) -> About:
     """The choices of all directions."""
-    materials = [subject.material(name) for name in subject.directions]
-    first = materials[0]
+    samples = [session.sample(name) for name in session.directions]
+    first = samples[0]
     bank = next(iter(first.banks))
-    available = methods_of(first, bank)
+    available = session.methods_of(first.direction, bank)
     label = next(name for name in FIRST if name in available)
-    opening = Setting(first.direction, bank, label, None, None, OPENING_K)
-    directions = [_direction(each) for each in materials]
-    return About(
-        subject.title, VERSION, directions, list(DEPTHS), MOST_STRENGTH, encoder and first.vectors is not None, opening
-    )
+    opening = ViewSettings(first.direction, bank, label, None, None, OPENING_K)
+    directions = [_direction(session, each) for each in samples]
+    typed = encoder and session.data.kind == "vectors"
+    return About(session.title, VERSION, directions, list(DEPTHS), MOST_STRENGTH, typed, opening)
 
 
-def items(material: Material) -> Items:
+def items(sample: DirectionSample) -> Items:
     """The targets of a direction."""
-    kinds = [None if each is None else each.kind for each in material.targets.media]
-    return Items(list(material.targets.names), list(material.target_ids), kinds)
+    kinds = [None if each is None else each.kind for each in sample.targets.media]
+    return Items(list(sample.targets.names), list(sample.targets.ids), kinds)
 
 
-def matching_queries(material: Material, words: str, most: int) -> QueryMatches:
+def matching_queries(sample: DirectionSample, words: str, most: int) -> QueryMatches:
     """The first queries that contain all of the words; the first of all queries without words."""
-    rows = rows_with_words(material, words)
-    matches = range(material.relevance.queries) if rows is None else rows
+    rows = rows_with_words(sample, words)
+    matches = range(sample.relevance.queries) if rows is None else rows
     first = list(matches[:most])
-    return QueryMatches(len(matches), first, [material.queries.names[row] for row in first])
+    return QueryMatches(len(matches), first, [sample.queries.names[row] for row in first])
 
 
-def rows_with_words(material: Material, words: str) -> list[int] | None:
+def rows_with_words(sample: DirectionSample, words: str) -> list[int] | None:
     """The queries that contain all of the words, whatever their case; None without words."""
     parts = words.casefold().split()
     if not parts:
         return None
-    return [row for row, name in enumerate(material.queries.names) if all(each in name.casefold() for each in parts)]
+    return [row for row, name in enumerate(sample.queries.names) if all(each in name.casefold() for each in parts)]
 
 
-def _direction(material: Material) -> DirectionChoice:
+def _direction(session: Session, sample: DirectionSample) -> DirectionChoice:
     banks = []
-    for name, learnt in material.banks.items():
-        tau = automatic(spread(material.trial(name).banks.queries))
-        can = {label: material.method(label, learnt.scores is not None) for label in methods_of(material, name)}
-        methods = [
-            MethodChoice(
-                label,
-                listed_name(label, each.name),
-                temperature(filled(each, tau)),
-                label != SAVED and each.temperature is not None,
-                label != "none" and is_additive(each) and not (label == SAVED and each.strength == 0),
-            )
-            for label, each in can.items()
-        ]
-        banks.append(BankChoice(name, learnt.size, len(learnt.rows), learnt.shared, learnt.transductive, methods))
+    for name, bank in sample.banks.items():
+        tau = automatic(spread(session.task(sample.direction, name).banks.queries))
+        methods = []
+        for label in session.methods_of(sample.direction, name):
+            method = session.method(label, sample.direction, name)
+            adjustable = label != "none" and is_additive(method) and not (label == SAVED and method.strength == 0)
+            title, has_tau = listed_name(label, method.name), label != SAVED and method.temperature is not None
+            methods.append(MethodChoice(label, title, temperature(filled(method, tau)), has_tau, adjustable))
+        banks.append(BankChoice(name, bank.size, len(bank.rows), bank.overlap, bank.transductive, methods))
     return DirectionChoice(
-        material.direction,
-        material.relevance.queries,
-        material.relevance.gallery,
-        material.noun,
-        material.judged,
+        sample.direction,
+        sample.relevance.queries,
+        sample.relevance.gallery,
+        sample.noun,
+        sample.judged,
         banks,
-        list(material.notes),
+        list(sample.data.notes),
     )

@@ -8,19 +8,20 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unhub.api.facade import facade, warn
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.wording import argument
 from unhub.webapp.security import LARGEST_HEAD, AccessPolicy, is_loopback
 
 if TYPE_CHECKING:
-    from unhub.analysis.beside import Beside
+    from unhub.api.correction import Correction
+    from unhub.dataset import Dataset
     from unhub.webapp.connection_limits import ConnectionLimits
 
 PORT = 8765
@@ -49,6 +50,7 @@ class Server:
     title: str
     _uvicorn: Any
     _socket: socket.socket
+    notes: tuple[str, ...] = ()
     _thread: threading.Thread | None = field(default=None, repr=False)
 
     def run(self) -> None:
@@ -76,10 +78,19 @@ class Server:
         self.close()
 
 
+@facade
 def serve(
-    data: str | Path,
+    data: Dataset | Correction | str | os.PathLike[str],
     *,
-    beside: Beside | None = None,
+    queries: Any = None,
+    scores: Any = None,
+    relevant: Any = None,
+    targets: Any = None,
+    target_bank: Any = None,
+    captions: Any = None,
+    target_captions: Any = None,
+    bank_captions: Any = None,
+    media: Any = None,
     protocol: str | None = None,
     encoder: str | Callable[[list[str]], Any] | None = None,
     host: str = "127.0.0.1",
@@ -90,9 +101,15 @@ def serve(
 ) -> Server:
     """Serve the page that shows hubs and what a correction does to them; what ``unhub serve`` does.
 
-    data: path of a correction (.unhub), of an experiment file (.toml, .yaml), or of a folder written by reproduce.
-    beside: files for a correction: queries, relevance, captions, media (``unhub.analysis.beside.Beside``).
-    protocol: settings of an experiment's methods, "paper" (the default) or "authors".
+    data: a Dataset, a Correction, or the path of a correction (.unhub), of an experiment file (.toml, .yaml), or of a
+        folder written by reproduce.
+    queries, or scores: with a correction, the queries to ask; its bank's by default.
+    relevant: with a correction, which targets are right for these queries.
+    targets: with a correction, its gallery, where its file does not name it.
+    target_bank: with a correction, other targets, for methods of two banks.
+    captions, target_captions, bank_captions: with a correction, what queries, targets and bank queries say.
+    media: with a correction, a folder with a picture, sound or video per target.
+    protocol: settings of an experiment's methods: "auto" (the default), "paper" or "authors".
     encoder: turns typed queries into vectors: a function of a list of texts, its name "module:function", or the name or
         folder of a sentence-transformers model. Without one, users choose from the test queries.
     host: interface to bind; the default is local only. Any other needs a token, which is made up if not given.
@@ -107,7 +124,12 @@ def serve(
         print(page.url)
         page.close()
     """
-    server = prepare(data, beside=beside, protocol=protocol, encoder=encoder, host=host, port=port, token=token)
+    parts = {
+        "queries": queries, "scores": scores, "relevant": relevant, "targets": targets, "target_bank": target_bank,
+        "captions": captions, "target_captions": target_captions, "bank_captions": bank_captions, "media": media,
+    }  # fmt: skip
+    server = prepare(data, parts, protocol=protocol, encoder=encoder, host=host, port=port, token=token)
+    warn(server.notes)
     if not block:
         server.start()
     if browser:
@@ -119,31 +141,31 @@ def serve(
 
 
 def prepare(
-    data: str | Path,
+    data: Dataset | Correction | str | os.PathLike[str],
+    parts: Mapping[str, Any] | None = None,
     *,
-    beside: Beside | None = None,
     protocol: str | None = None,
     encoder: str | Callable[[list[str]], Any] | None = None,
     host: str = "127.0.0.1",
     port: int | None = None,
     token: str | None = None,
 ) -> Server:
-    """A server that is bound to its port but does not answer yet; the arguments are those of ``serve``."""
+    """A server that is bound to its port but does not answer yet; parts: what goes with a correction."""
     for package in ("fastapi", "uvicorn", "fastapi_offline"):
         require(package, extra="serve")
-    from unhub.analysis.comparing import refuse_other_space
-    from unhub.analysis.opening import open_subject
+    from unhub.analysis.comparison import check_query_vector
+    from unhub.analysis.session import Session
     from unhub.webapp.app import make_app
 
     secret = token_for(host, token)
-    subject = open_subject(os.fspath(data), beside, protocol=protocol)
+    session = Session.open(data, protocol, **(parts or {}))
     encode = _encode(encoder) if isinstance(encoder, str) else encoder
-    vectors = subject.material(subject.directions[0]).vectors
-    if encode is not None and vectors is not None:
-        refuse_other_space(encode(["a"])[0], vectors)
-    app = make_app(subject, AccessPolicy.of(host, secret), encode=encode)
+    gallery = session.data.rows("targets") if session.data.kind == "vectors" else None
+    if encode is not None and gallery is not None:
+        check_query_vector(encode(["a"])[0], gallery)
+    app = make_app(session, AccessPolicy.of(host, secret), encode=encode)
     bound = bind(host, port)
-    return Server(url_of(host, bound, secret), subject.title, make_server(app), bound)
+    return Server(url_of(host, bound, secret), session.title, make_server(app), bound, session.notes)
 
 
 def _encode(name: str) -> Callable[[list[str]], Any]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.analysis.model import Convergence, Sweep
-from unhub.analysis.story_model import HeatMap, Lorenz, Occurrence, Spread
+from unhub.analysis.model import Convergence, HeatMap, Lorenz, Occurrence, Spread, Sweep
 from unhub.foundation.optional import require
 from unhub.report.figures.axes import count_edges, plain_log
 from unhub.report.html.formats import percent

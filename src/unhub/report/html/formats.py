@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from unhub.analysis.model import Card, Convergence, Line, Range, Sweep
-from unhub.analysis.story_model import Lorenz, Occurrence, ResultsTable
+from unhub.analysis.model import Convergence, Estimate, Lorenz, Occurrence, Provenance, ResultLine, ResultsTable, Sweep
 from unhub.api.tables import value_text
 
 MINUS = "\N{MINUS SIGN}"
@@ -79,7 +78,7 @@ def one(noun: str) -> str:
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
-def interval(ends: Range, digits: int = 1) -> str:
+def interval(ends: Estimate, digits: int = 1) -> str:
     """A value with the ends of its interval."""
     return f"{ends.value:.{digits}f} ({ends.low:.{digits}f} to {ends.high:.{digits}f})".replace("-", MINUS)
 
@@ -99,9 +98,9 @@ def setting(value: object) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
-def blocks(table: ResultsTable) -> list[tuple[str, list[tuple[int, Line]]]]:
+def blocks(table: ResultsTable) -> list[tuple[str, list[tuple[int, ResultLine]]]]:
     """The lines with their places, those of each bank together; no correction stands with the first bank."""
-    found: dict[str, list[tuple[int, Line]]] = {}
+    found: dict[str, list[tuple[int, ResultLine]]] = {}
     for at, line in enumerate(table.lines):
         bank = line.bank or next(iter(found), next((each.bank for each in table.lines if each.bank), ""))
         found.setdefault(bank, []).append((at, line))
@@ -111,7 +110,7 @@ def blocks(table: ResultsTable) -> list[tuple[str, list[tuple[int, Line]]]]:
 def bars(found: Occurrence) -> list[list[str]]:
     """How many targets are retrieved by how many queries; a range of them in each row where there are many.
 
-    >>> from unhub.analysis.story_model import Spread
+    >>> from unhub.analysis.model import Spread
     >>> spread = Spread([(0, 3), (2, 1)], 0.0, 0.5, 2, 0.0)
     >>> bars(Occurrence(1, spread, spread))
     [['0', '3', '3'], ['2', '1', '1']]
@@ -171,7 +170,7 @@ def places(found: Sweep) -> list[list[str]]:
     return rows
 
 
-def hashes(card: Card) -> list[tuple[str, list[str]]]:
+def hashes(card: Provenance) -> list[tuple[str, list[str]]]:
     """Each hash once, with all that is in that file."""
     found: dict[str, list[str]] = {}
     for name, digest in card.files.items():

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from unhub.analysis.story_model import Story
+from unhub.analysis.model import ReportData
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.report.figures.items import thumbnail
@@ -28,7 +28,7 @@ UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2
 halves of characters, which stand for bytes of a file's name that are no UTF-8"""
 
 
-def html_report(story: Story) -> str:
+def html_report(story: ReportData) -> str:
     """The report, without anything from outside; pictures are left out where it would be too large with them."""
     drawn = _drawings(story)
     pictures, notes = thumbnails(story.pictures)
@@ -47,7 +47,7 @@ def _escaped(text: str) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _rendered(story: Story, drawn: dict[str, Any], pictures: dict[str, str], notes: list[str]) -> str:
+def _rendered(story: ReportData, drawn: dict[str, Any], pictures: dict[str, str], notes: list[str]) -> str:
     safe = require("markupsafe", extra="report").Markup
     rendered: str = (
         _templates()
@@ -67,7 +67,7 @@ def _rendered(story: Story, drawn: dict[str, Any], pictures: dict[str, str], not
     return rendered
 
 
-def embedded(story: Story) -> str:
+def embedded(story: ReportData) -> str:
     """The story as JSON that no browser can take for markup; the cells of the heat map are in its picture."""
     plain = story.to_dict()
     plain["heat"] = {name: plain["heat"][name] for name in ("rows", "columns", "low", "high")}
@@ -77,7 +77,7 @@ def embedded(story: Story) -> str:
     return text
 
 
-def _drawings(story: Story) -> dict[str, list[str]]:
+def _drawings(story: ReportData) -> dict[str, list[str]]:
     """Every picture of lines and the heat maps, as SVG."""
     maps = [charts.heat(story.heat, "no correction", after=False)]
     if story.heat.after is not None:

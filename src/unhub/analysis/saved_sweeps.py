@@ -1,4 +1,4 @@
-"""Sweeps that were run and kept in a folder, as lines to draw."""
+"""Sweeps saved in a folder, as lines to draw."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from unhub.analysis.model import Sweep, SweepLine
-from unhub.analysis.names import shown_name
-from unhub.experiments.experiment import Experiment
+from unhub.dataset import Dataset
 from unhub.experiments.hashes import contents
 from unhub.experiments.sweep_cache import Point, point_of
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
+from unhub.methods import title_of
 
 FOLDERS = (".", "figures", "sweeps")
 """where sweeps are looked for below a folder of results"""
 LONGEST = 1 << 26
-"""bytes of a file of kept points; a point takes some hundred"""
+"""bytes of a file of points; a point takes some hundred"""
 
 
-def found_sweeps(folders: Iterable[Path], experiment: Experiment, way: str) -> tuple[list[Sweep], list[str]]:
-    """The sweeps of an experiment in one direction, and what is to be said of those that are left out.
+def saved_sweeps(folders: Iterable[Path], data: Dataset, way: str) -> tuple[list[Sweep], list[str]]:
+    """The sweeps of a dataset in one direction, and notes on those that are left out.
 
-    way: forward or reverse. A sweep of other files, or of other settings, is not of this experiment.
+    way: forward or reverse. A sweep of other files or settings is left out.
     """
-    found, notes = [], []
+    sweeps, notes = [], []
     wanted: dict[str, Any] | None = None
     for file in _files(folders):
         try:
@@ -36,23 +36,23 @@ def found_sweeps(folders: Iterable[Path], experiment: Experiment, way: str) -> t
         except InputError as error:
             notes.append(str(error))
             continue
-        wanted = wanted or json.loads(json.dumps(contents(experiment)))
+        wanted = wanted or json.loads(json.dumps(contents(data)))
         if any(about.get(name) != value for name, value in wanted.items()):
-            notes.append(f"{file.name} holds a sweep of other files or settings, and is left out.")
+            notes.append(f"{file.name} is left out: it is a sweep of other files or settings.")
         elif about.get("direction") == way and any(point.method != "none" for point in points):
-            found.append(sweep_of(about, points))
-    return found, notes
+            sweeps.append(sweep_of(about, points))
+    return sweeps, notes
 
 
 def read_sweep(file: Path) -> tuple[dict[str, Any], list[Point]]:
-    """What a file of kept points is about, and the points; a line that a kill has cut is left out."""
+    """What a file of points is about, and the points; a line that a kill has cut is left out."""
     try:
         lines = read_regular(file, longest=LONGEST).decode("utf-8").splitlines(keepends=True)
-        told = [json.loads(line) for line in lines if line.endswith("\n")]
-        about = dict(told[0]["sweep"])
-        points = [point_of(one) for each in told[1:] for one in each["points"]]
+        records = [json.loads(line) for line in lines if line.endswith("\n")]
+        about = dict(records[0]["sweep"])
+        points = [point_of(one) for each in records[1:] for one in each["points"]]
     except (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError):
-        raise InputError(f"{file.name} is damaged or holds no sweep, and is left out.") from None
+        raise InputError(f"{file.name} is left out: it is damaged or holds no sweep.") from None
     return about, points
 
 
@@ -79,18 +79,18 @@ def _line(name: str, places: list[tuple[float, str]], points: list[Point]) -> Sw
         same = [point for point in points if point.method == name and (point.at, point.label) == place]
         if not same:
             continue
-        found = np.array([point.values["R@1"] for point in same])
-        mean, off = float(found.mean()), float(found.std())
+        recalls = np.array([point.values["R@1"] for point in same])
+        mean, off = float(recalls.mean()), float(recalls.std())
         ends = (mean - off, mean + off) if len(same) > 1 else same[0].interval or (mean, mean)
         at.append(place[0])
         values.append(mean)
         low.append(float(ends[0]))
         high.append(float(ends[1]))
-    return SweepLine(shown_name(name), at, values, low, high)
+    return SweepLine(title_of(name), at, values, low, high)
 
 
 def _files(folders: Iterable[Path]) -> Iterator[Path]:
-    """Every file of kept points, each once."""
+    """Every file of points, each once."""
     seen = set()
     for folder in folders:
         for below in FOLDERS:
