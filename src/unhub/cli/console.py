@@ -131,7 +131,8 @@ def show_table(shown: Table) -> None:
     if not on_terminal():
         lines(text(shown))
         return
-    say(shown.title, style="bold")
+    if shown.title:
+        say(shown.title, style="bold")
     best = {(at, to) for at, row in enumerate(shown.rows) for to, cell in enumerate(row) if cell.best}
     table(shown.columns, [[str(cell) for cell in row] for row in shown.rows], left=shown.left, strong=best)
     for note in shown.notes:
