@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+import timeit
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,6 +29,9 @@ from unhub.methods import COSINE_LIMIT, METHODS, hyper_parameters, method, metho
 from unhub.metrics import metric as metric_by_name
 from unhub.scores import Spread, spread
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 SCHEMA_VERSION = 1
 SHOWN_PROBLEMS = 8
 """problems in the repr of a check"""
@@ -39,8 +41,8 @@ PROBE = (1024, 2048)
 """bank rows and targets of the product that is timed; fewer rows if the plan takes fewer at once"""
 COMPILED_SHARE = 0.1
 """time of a compiled pass over scores, as a share of NumPy's exponentials of them"""
-SHARED_AXES = (("scores", (1, 1)), ("cross_scores", (0, 0)), ("target_scores", (1, 1)))
-"""matrices of a bank: which of their axes is which axis of the scores they are read next to"""
+SHARED_AXES = {"scores": 1, "cross_scores": 0, "target_scores": 1}
+"""matrix of a bank -> the axis that it shares: columns are the test gallery, rows the bank's queries"""
 DEFAULTS = {"metric": "cosine", "normalize": False, "allow_overlap": False, "allow_empty": False}
 
 
@@ -65,10 +67,7 @@ class Part:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "rows": self.rows, "columns": self.columns, "dtype": self.dtype, "ids": self.first_id is not None,
-            "lengths": self.lengths, "unit": self.unit, "source": self.source,
-        }  # fmt: skip
+        return asdict(self) | {"ids": self.first_id is not None}
 
     def cells(self) -> list[str]:
         """The row of a table."""
@@ -114,9 +113,8 @@ class Check:
     """of the scores that a fit reads; ``spread.tau`` is what tau="auto" stands for"""
     relevant: tuple[int, int, int] | None = None
     """pairs, and the fewest and the most relevant targets of a query"""
-    media: int | None = None
-    """how many targets have a picture, sound or video, where a folder of them was named"""
-    targets: int | None = None
+    media: str | None = None
+    """how many targets have a picture, sound or video, where a folder of them was named: "3 of 40" """
     cost: Cost | None = None
 
     def __repr__(self) -> str:
@@ -150,7 +148,7 @@ class Check:
         rows = [[name, *part.cells()] for name, part in self.parts.items()]
         rows += [[name, "", "", "", "", "", source] for name, source in self.files.items()]
         if self.media is not None:
-            rows.append(["media", f"{self.media:,} of {self.targets:,}", "", "", "", "", ""])
+            rows.append(["media", self.media, "", "", "", "", ""])
         columns = ("part", "rows", "columns", "type", "lengths", "ids", "file")
         return Table("", columns, tuple(tuple(map(Cell, row)) for row in rows), left=(0, 3, 5, 6))
 
@@ -247,235 +245,185 @@ metric='ip' to use inner products as they are.
         "allow_overlap": allow_overlap, "allow_empty": allow_empty, "memory": memory,
     }  # fmt: skip
     method("sn", {"tau": tau})  # refuses what is no temperature
-    problems = _Problems()
-    opened = Dataset.open(data) if isinstance(data, str | os.PathLike) else data
-    whole = _dataset(arrays, problems) if opened is None else dataset_of(opened, arrays, DEFAULTS)
-    return _Checker(whole, problems, progress).check(bank, tau)
+    if isinstance(data, str | os.PathLike):
+        data = Dataset.open(data)
+    whole, refused = _dataset(arrays) if data is None else (dataset_of(data, arrays, DEFAULTS), [])
+    return _Checker(whole, progress, refused).check(bank, tau)
 
 
-class _Problems:
-    """Errors that were collected instead of raised, each once, in the words of the dataset they came from."""
-
-    def __init__(self) -> None:
-        self.errors: dict[str, UnhubError] = {}
-
-    def add(self, error: UnhubError, data: Dataset | None = None, bank: str | None = None) -> None:
-        worded = error
-        if data is not None and data.path is not None:
-            worded = InputError(error.sentence(data.door(bank)))
-        elif bank not in (None, BANK):
-            worded = InputError(f"bank {bank}: {error.args[0]}")
-        self.errors.setdefault(str(worded), worded)
-
-    @contextmanager
-    def collect(self, data: Dataset, bank: str | None = None) -> Iterator[None]:
-        try:
-            yield
-        except UnhubError as error:
-            self.add(error, data, bank)
-
-
-def _dataset(arrays: dict[str, Any], problems: _Problems) -> Dataset:
-    """The dataset of the arrays; arguments that it refuses become problems and are left out."""
+def _dataset(arrays: dict[str, Any]) -> tuple[Dataset, list[UnhubError]]:
+    """The dataset of the arrays without those arguments that it refuses, and why it does."""
     if all(value is None or name in DEFAULTS for name, value in arrays.items()):
         raise InputError(f"check needs arrays or files, such as {argument('targets')} and {argument('query_bank')}.")
+    refused: list[UnhubError] = []
     while True:
         try:
-            return Dataset(**arrays)
+            return Dataset(**arrays), refused
         except InputError as error:
             if error.argument not in arrays:
                 raise
-            problems.add(error)
+            refused.append(error)
             arrays = {name: value for name, value in arrays.items() if name != error.argument}
 
 
 @dataclass
 class _Checker:
+    """Collects what is wrong instead of stopping at the first error."""
+
     data: Dataset
-    problems: _Problems
     progress: Progress | None
+    errors: list[UnhubError]
     notes: list[str] = field(default_factory=list)
     opened: dict[tuple[str | None, str], Rows] = field(default_factory=dict)
     """by bank and part"""
 
+    def tried(self, bank: str | None, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """What the call returns, or None and one problem more."""
+        try:
+            return call(*args, **kwargs)
+        except UnhubError as error:
+            self.add(bank, error)
+            return None
+
+    def add(self, bank: str | None, error: UnhubError) -> None:
+        """One problem more, in the words of the experiment file or of Python."""
+        if self.data.path is not None:
+            error = InputError(error.sentence(self.data.door(bank)))
+        elif bank not in (None, BANK):
+            error = InputError(f"bank {bank}: {error.args[0]}")
+        if str(error) not in map(str, self.errors):
+            self.errors.append(error)
+
     def check(self, bank: str | None, tau: Temperature) -> Check:
         data = self.data
         chosen = next(iter(data.banks), None) if bank is None else data.bank_name(bank)
-        parts = self._parts()
-        sound = not self.problems.errors
-        relevant, media = self._relevance(), self._media()
-        self._weights()
-        self._settings()
-        if sound:
-            self._tasks()
-        task = self._fit_task(chosen) if sound else None
+        parts = self.parts()
+        sound, evaluable = not self.errors, self.has((None, "scores")) or self.has((None, "targets"), self.queries)
+        relevant, media = (self.relevance(), self.media()) if evaluable else (None, None)
+        if data.source("relevant") is not None and not evaluable and sound:
+            both = f"{argument('scores')}, or {argument('queries')} and {argument('targets')}"
+            self.notes.append(f"relevant was not looked at: it needs {both}.")
+        self.weights()
+        self.settings()
+        if sound and evaluable:
+            self.tasks()
+        matrix = self.has((chosen, "scores")) or self.has((None, "scores"))
+        vectors = self.has((None, "targets")) and (self.has((chosen, "queries")) or self.has(self.queries))
+        task = self.tried(chosen, data.task, "forward", chosen, fit=True) if sound and (matrix or vectors) else None
         seen = None if task is None else spread(task.banks.queries)
         if seen is not None:
-            self._unsuited(seen)
-        shown = data.files()
-        return Check(
-            parts,
-            tuple(self.problems.errors.values()),
-            tuple(self.notes),
-            {} if data.path is None else {name: at for name, at in shown.items() if name not in parts},
-            seen,
-            relevant,
-            media,
-            self._gallery_size(),
-            None if task is None or seen is None else _cost(task, tau, seen),
-        )
+            self.unsuited(seen)
+        cost = None if task is None or seen is None else _cost(task, tau, seen)
+        others = {} if data.path is None else {name: at for name, at in data.files().items() if name not in parts}
+        return Check(parts, tuple(self.errors), tuple(self.notes), others, seen, relevant, media, cost)
 
-    def _parts(self) -> dict[str, Part]:
-        """Every array, opened and checked."""
+    @property
+    def queries(self) -> tuple[str | None, str]:
+        return None, "targets" if self.data.task_type == "self-retrieval" else "queries"
+
+    def has(self, *names: tuple[str | None, str]) -> bool:
+        return all(name in self.opened for name in names)
+
+    def parts(self) -> dict[str, Part]:
+        """Every array, opened and checked, and the axes that matrices share."""
         data, parts = self.data, {}
-        sides = [(None, part) for part in ("targets", "queries", "scores")]
         each_bank = ("queries", "targets", "scores", "cross_scores", "target_scores")
-        for bank, part in (*sides, *((bank, part) for bank in data.banks for part in each_bank)):
+        of_banks = ((bank, part) for bank in data.banks for part in each_bank)
+        for bank, part in ((None, "targets"), (None, "queries"), (None, "scores"), *of_banks):
             if data.source(part, bank) is None:
                 continue
             seen = data.inspect(part, bank, progress=self.progress)
             for error in seen.problems:
-                self.problems.add(error, data, bank)
-            if seen.rows is not None:
-                rows = self.opened[bank, part] = seen.rows
+                self.add(bank, error)
+            if (rows := seen.rows) is not None:
+                self.opened[bank, part] = rows
+                name = data.door(bank)(part if bank is None else ARGUMENTS[part], None)
+                name = f"banks.{bank}.{part}" if data.path is None and bank not in (None, BANK) else name
                 first = None if rows.ids is None else rows.ids[0]
-                parts[self._name(part, bank)] = Part(
-                    *rows.shape, str(rows.dtype), first, seen.lengths, seen.unit, rows.source
-                )
+                parts[name] = Part(*rows.shape, str(rows.dtype), first, seen.lengths, seen.unit, rows.source)
         for bank in data.banks:
-            for part, axes in SHARED_AXES:
-                self._same_axis(bank, part, axes)
+            own = self.opened.get((bank, "scores"), self.opened.get((None, "scores")))
+            for part, axis in SHARED_AXES.items():
+                rows, other = self.opened.get((bank, part)), own if axis == 0 else self.opened.get((None, "scores"))
+                if rows is not None and other is not None:
+                    self.tried(bank, same_rows, rows, ARGUMENTS[part], other, other.name, axis=(axis, axis))
         return parts
 
-    def _name(self, part: str, bank: str | None) -> str:
-        if self.data.path is None and bank not in (None, BANK):
-            return f"banks.{bank}.{part}"
-        return self.data.door(bank)(part if bank is None else ARGUMENTS[part], None)
-
-    def _same_axis(self, bank: str, part: str, axes: tuple[int, int]) -> None:
-        """Matrices of a bank that share an axis with its scores, or with those of the test queries."""
-        beside = (bank, "scores") if part == "cross_scores" and (bank, "scores") in self.opened else (None, "scores")
-        rows, other = self.opened.get((bank, part)), self.opened.get(beside)
-        if rows is not None and other is not None:
-            with self.problems.collect(self.data, bank):
-                same_rows(rows, ARGUMENTS[part], other, other.name, axis=axes)
-
-    def _size(self, axis: int, *names: tuple[str | None, str]) -> int | None:
-        return next((self.opened[name].shape[axis] for name in names if name in self.opened), None)
-
-    def _gallery_size(self) -> int | None:
-        of_banks = ((bank, "scores") for bank in self.data.banks)
-        rows = self._size(0, (None, "targets"))
-        return self._size(1, (None, "scores"), *of_banks) if rows is None else rows
-
-    def _relevance(self) -> tuple[int, int, int] | None:
-        """How many pairs are relevant, and how many targets for a query; read where both sides could be opened."""
-        data = self.data
-        if data.source("relevant") is None:
+    def relevance(self) -> tuple[int, int, int] | None:
+        """How many pairs are relevant, and the fewest and the most targets of a query."""
+        relevance = self.tried(None, self.data.relevance)
+        if relevance is None:
             return None
-        if not self._can_evaluate():
-            if data.source("scores") is None and (data.source("queries") is None or data.source("targets") is None):
-                both = f"{argument('scores')}, or {argument('queries')} and {argument('targets')}"
-                self.notes.append(f"relevant was not looked at: it needs {both}.")
-            return None
-        with self.problems.collect(data):
-            relevance = data.relevance()
-            assert relevance is not None
-            never, gallery = relevance.gallery - np.unique(relevance.targets).size, relevance.gallery
-            self.notes += [f"{never:,} of {gallery:,} targets are right for no query."] if never else []
-            counts = relevance.counts
-            return int(counts.sum()), int(counts.min()), int(counts.max())
-        return None
+        never = relevance.gallery - np.unique(relevance.targets).size
+        self.notes += [f"{never:,} of {relevance.gallery:,} targets are relevant to no query."] if never else []
+        counts = relevance.counts
+        return int(counts.sum()), int(counts.min()), int(counts.max())
 
-    def _can_evaluate(self) -> bool:
-        queries = (None, "targets" if self.data.task_type == "self-retrieval" else "queries")
-        return (None, "scores") in self.opened or {(None, "targets"), queries} <= set(self.opened)
-
-    def _media(self) -> int | None:
+    def media(self) -> str | None:
         """How many targets have media; captions are read along with them."""
-        data, named = self.data, ("captions", "target_captions", "media")
-        for bank in data.banks:
-            with self.problems.collect(data, bank):
-                data.bank_names(bank)
-        if self._can_evaluate() and any(data.source(part) is not None for part in named):
-            with self.problems.collect(data):
-                files = data.items()[1].media
-                return None if data.source("media") is None else sum(each is not None for each in files)
-        return None
-
-    def _weights(self) -> None:
-        """One weight for each bank query, and one for each target."""
         data = self.data
         for bank in data.banks:
-            size = self._size(0, (bank, "queries"), (bank, "scores"), (None, "queries"), (None, "scores"))
-            if size is not None:
-                with self.problems.collect(data, bank):
-                    data.weights(bank, size)
-        if (gallery := self._gallery_size()) is not None:
-            with self.problems.collect(data):
-                data.prior(gallery)
+            self.tried(bank, data.bank_names, bank)
+        if all(data.source(part) is None for part in ("captions", "target_captions", "media")):
+            return None
+        sides = self.tried(None, data.items)
+        if sides is None or data.source("media") is None:
+            return None
+        files = sides[1].media
+        return f"{sum(each is not None for each in files):,} of {len(files):,}"
 
-    def _settings(self) -> None:
+    def weights(self) -> None:
+        """One weight for each bank query, and one for each target."""
+        data, opened = self.data, self.opened
+        for bank in data.banks:
+            names = (bank, "queries"), (bank, "scores"), (None, "queries"), (None, "scores")
+            size = next((len(opened[name]) for name in names if name in opened), None)
+            if size is not None:
+                self.tried(bank, data.weights, bank, size)
+        sizes = [len(opened[name]) for name in ((None, "targets"),) if name in opened]
+        sizes += [rows.shape[1] for (_, part), rows in opened.items() if part == "scores"]
+        if sizes:
+            self.tried(None, data.prior, sizes[0])
+
+    def settings(self) -> None:
         """The settings of an experiment file, as its tables will use them."""
         data, its = self.data, self.data.settings
 
-        def options() -> Options:
+        def options() -> None:
             names = tuple(metric_by_name(name).name for name in data.metrics)
             resamples, seed = count("resamples", its.get("resamples", 1000)), seed_number("seed", its.get("seed", 0))
-            ties = its.get("ties", "average")
-            return Options(names, ties, data.group_targets, data.ignore_self, resamples, seed, False, None)
-
-        given: Any = {name: its[name] for name in hyper_parameters() if name in its}
-        for look in (options, lambda: methods(METHODS, given)):
-            with self.problems.collect(data), data.words():
-                look()
-
-    def _tasks(self) -> None:
-        """What an evaluation would refuse: sides that do not fit together, test queries in a bank."""
-        data = self.data
-        if not self._can_evaluate():
-            return
-        for bank in (None, *data.banks) if data.path is not None else data.banks or (None,):
-            for way in data.directions_of(bank).values() if data.path is not None else ("forward",):
-                with self.problems.collect(data, bank):
-                    data.task(way, bank)
-
-    def _fit_task(self, bank: str | None) -> Task | None:
-        """What a fit would read; None where there is too little for one."""
-        names = ((bank, "scores"), (None, "scores"))
-        if (None, "targets") in self.opened:
-            own = "targets" if self.data.task_type == "self-retrieval" else "queries"
-            names = ((bank, "queries"), (None, own))
-        if not any(name in self.opened for name in names):
-            return None
-        with self.problems.collect(self.data, bank):
-            return self.data.task("forward", bank, fit=True)
-        return None
-
-    def _unsuited(self, seen: Spread) -> None:
-        """Scores that are all the same, or no cosines: a problem of an experiment, a note for any other data."""
-        data = self.data
-        if data.path is not None:
-            with self.problems.collect(data):
-                refuse_unsuited(data)
-        elif seen.largest > COSINE_LIMIT:
-            self.notes.append(
-                f"the scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not cosines; use "
-                f"{setting('tau', 'auto')}, or divide them by their logit scale, often 100."
+            Options(
+                names, its.get("ties", "average"), data.group_targets, data.ignore_self, resamples, seed, False, None
             )
 
+        given: Any = {name: its[name] for name in hyper_parameters() if name in its}
+        self.tried(None, options)
+        self.tried(None, methods, METHODS, given)
 
-def refuse_unsuited(data: Dataset) -> None:
-    """An error where test scores are all the same, or look like logits while the file names no temperature."""
-    seen = spread(data.test_scores())
-    if seen.low == seen.high:
-        raise InputError(f"{data.path}: every test score is {seen.low:.3g}, which ranks nothing; check the files.")
-    if "tau" not in data.settings and seen.largest > COSINE_LIMIT:
-        raise InputError(
-            f"{data.path}: the test scores run from {seen.low:.3g} to {seen.high:.3g} and look like logits, not "
-            f"cosines, which the protocol's temperatures are made for; divide them by their logit scale, often 100, or "
-            f'write tau = "auto" (about {seen.tau:.2g} here) in the section [settings].'
-        )
+    def tasks(self) -> None:
+        """What an evaluation would refuse: sides that do not fit together, test queries in a bank."""
+        data = self.data
+        in_file = data.path is not None
+        for bank in (None, *data.banks) if in_file else data.banks or (None,):
+            for way in data.directions_of(bank).values() if in_file else ("forward",):
+                self.tried(bank, data.task, way, bank)
+
+    def unsuited(self, seen: Spread) -> None:
+        """Scores that are all the same, or no cosines: a problem of an experiment, a note about any other data."""
+        data, scale = self.data, "divide them by their logit scale, often 100"
+        tested = seen if data.path is None else self.tried(None, lambda: spread(data.test_scores())) or seen
+        low, high = f"{tested.low:.3g}", f"{tested.high:.3g}"
+        logits = f"the scores run from {low} to {high} and look like logits, not cosines"
+        if data.path is None:
+            if seen.largest > COSINE_LIMIT:
+                self.notes.append(f"{logits}; use {setting('tau', 'auto')}, or {scale}.")
+        elif tested.low == tested.high:
+            self.add(None, InputError(f"{data.path}: every test score is {low}, which ranks nothing; check the files."))
+        elif "tau" not in data.settings and tested.largest > COSINE_LIMIT:
+            auto = f"{setting('tau', 'auto')}, which is about {tested.tau:.2g} here"
+            self.add(
+                None, InputError(f"{data.path}: {logits}, for which published temperatures are; {scale}, or {auto}.")
+            )
 
 
 def _cost(task: Task, tau: Temperature, seen: Spread) -> Cost:
@@ -507,16 +455,12 @@ def _seconds_per_score(dim: int | None, height: int) -> tuple[float, float]:
 
 def _timed(call: Callable[[], object]) -> float:
     """The fastest of three calls, in seconds."""
-    best = float("inf")
-    for _ in range(3):
-        began = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - began)
-    return best
+    return min(timeit.repeat(call, number=1, repeat=3))
 
 
 def _duration(seconds: float) -> str:
-    for limit, unit, words in ((1, 1, None), (90, 1, "seconds"), (5400, 60, "minutes"), (np.inf, 3600, "hours")):
-        if seconds < limit:
-            return "in less than a second" if words is None else f"in roughly {seconds / unit:.0f} {words}"
-    raise AssertionError
+    if seconds < 1:
+        return "in less than a second"
+    if seconds < 90:
+        return f"in roughly {seconds:.0f} seconds"
+    return f"in roughly {seconds / 60:.0f} minutes" if seconds < 5400 else f"in roughly {seconds / 3600:.0f} hours"
