@@ -106,7 +106,7 @@ def test_an_experiment_file_by_path_or_as_a_dataset(tmp_path, arrays):
 
 
 def test_arguments_that_make_no_check_are_refused(arrays):
-    with pytest.raises(InputError, match="check needs arrays or files, such as targets and query_bank"):
+    with pytest.raises(InputError, match="check needs files or arrays, such as targets and query_bank"):
         unhub.check(metric="ip")
     with pytest.raises(InputError, match="tau is -1"):
         unhub.check(**arrays, tau=-1)

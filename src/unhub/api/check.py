@@ -254,7 +254,7 @@ metric='ip' to use inner products as they are.
 def _dataset(arrays: dict[str, Any]) -> tuple[Dataset, list[UnhubError]]:
     """The dataset of the arrays without those arguments that it refuses, and why it does."""
     if all(value is None or name in DEFAULTS for name, value in arrays.items()):
-        raise InputError(f"check needs arrays or files, such as {argument('targets')} and {argument('query_bank')}.")
+        raise InputError(f"check needs files or arrays, such as {argument('targets')} and {argument('query_bank')}.")
     refused: list[UnhubError] = []
     while True:
         try:

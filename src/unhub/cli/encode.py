@@ -10,6 +10,7 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
+from unhub.cli.options import flag, value
 
 if TYPE_CHECKING:
     from unhub.encoders import Encoded
@@ -27,49 +28,29 @@ def command(
     ],
     model: Annotated[
         str,
-        typer.Option(
-            metavar="NAME_OR_FOLDER",
-            help="A model folder or a name on the Hugging Face hub; for open_clip, such as ViT-B-32:laion2b_s34b_b79k.",
-            show_default=False,
+        value(
+            "NAME_OR_FOLDER",
+            "A model folder or a name on the Hugging Face hub; for open_clip, such as ViT-B-32:laion2b_s34b_b79k.",
         ),
     ],
     out: Annotated[str, output.option("The .npy file to write; ids go to .ids.txt next to it.")],
-    kind: Annotated[
-        str, typer.Option(metavar="NAME", help="text, image, audio or video; auto decides by file endings.")
-    ] = "auto",
+    kind: Annotated[str, value("NAME", "text, image, audio or video; auto decides by file endings.")] = "auto",
     library: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="sentence-transformers, transformers or open-clip; auto decides by the model's files.",
-        ),
+        str, value("NAME", "sentence-transformers, transformers or open-clip; auto decides by the model's files.")
     ] = "auto",
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table column with the texts or paths.")
-    ] = None,
-    ids: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table column with the ids, or a file of ids.")
-    ] = None,
-    batch: Annotated[int, typer.Option(metavar="N", help="Items per batch.")] = 32,
+    column: Annotated[str | None, value("NAME", "The table column with the texts or paths.")] = None,
+    ids: Annotated[str | None, value("NAME", "The table column with the ids, or a file of ids.")] = None,
+    batch: Annotated[int, value("N", "Items per batch.")] = 32,
     max_length: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Tokens to read of each text; as many as the model takes by default."),
+        int | None, value("N", "Tokens to read of each text; as many as the model takes by default.")
     ] = None,
-    frames: Annotated[
-        int, typer.Option(metavar="N", help="Evenly spaced frames per video; their embeddings are averaged.")
-    ] = 8,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1 or mps; by default a GPU if there is one.")
-    ] = None,
+    frames: Annotated[int, value("N", "Evenly spaced frames per video; their embeddings are averaged.")] = 8,
+    device: Annotated[str | None, value("NAME", "cpu, cuda, cuda:1 or mps; by default a GPU if there is one.")] = None,
     precision: Annotated[
-        str, typer.Option(metavar="NAME", help="float32 or float16; auto is float16 on a GPU and float32 on a CPU.")
+        str, value("NAME", "float32 or float16; auto is float16 on a GPU and float32 on a CPU.")
     ] = "auto",
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Keep the vectors' own lengths instead of scaling to unit length.")
-    ] = False,
-    skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Skip files that cannot be read, and count them.")
-    ] = False,
+    raw: Annotated[bool, flag("--raw", "Keep the vectors' own lengths instead of scaling to unit length.")] = False,
+    skip_broken: Annotated[bool, flag("--skip-broken", "Skip files that cannot be read, and count them.")] = False,
     json: options.Json = False,
 ) -> None:
     """Turn images, audio files, videos or texts into embeddings, one row each, with their ids.

@@ -9,6 +9,7 @@ import typer
 
 from unhub.cli import console, options
 from unhub.cli.console import working
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -21,56 +22,34 @@ POOR = 0.8
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="ADDRESS", help="The collection to export to, such as qdrant://localhost/photos."),
-    ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    correction: options.CorrectionFile,
+    to: Annotated[str, value("ADDRESS", "The collection to export to, such as qdrant://localhost/photos.", "--to")],
+    dry_run: Annotated[bool, flag("--dry-run", "Show what would be written, and write nothing.")] = False,
     strategy: Annotated[
         str | None,
-        typer.Option(
+        value(
+            "NAME",
+            "augment, constant_norm, expression, column, payload or rerank; the store's best by default.",
             "--strategy",
             "--form",
-            metavar="NAME",
-            help="augment, constant_norm, expression, column, payload or rerank; the store's best by default.",
-            show_default=False,
         ),
     ] = None,
     pad_to: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Pad vectors to a multiple of this; by default 8 for codes and 1 for floats.",
-            show_default=False,
-        ),
+        int | None, value("N", "Pad vectors to a multiple of this; by default 8 for codes and 1 for floats.")
     ] = None,
-    scale: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Scale the stored bias by this factor.", show_default=False)
-    ] = None,
+    scale: Annotated[float | None, value("NUMBER", "Scale the stored bias by this factor.")] = None,
     alias: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Point this alias at the new collection; NAME_corrected by default, in stores with aliases.",
-            show_default=False,
-        ),
+        value("NAME", "Point this alias at the new collection; NAME_corrected by default, in stores with aliases."),
     ] = None,
     effort: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Search effort relative to uncorrected search; by default as much as keeps the recall.",
-            show_default=False,
-        ),
+        value("NUMBER", "Search effort relative to uncorrected search; by default as much as keeps the recall."),
     ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Give items that are not in the correction a bias of 0.")
+        bool, flag("--allow-missing", "Give items that are not in the correction a bias of 0.")
     ] = False,
-    batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Items per batch; 4,096 by default.", show_default=False),
-    ] = None,
+    batch: Annotated[int | None, value("N", "Items per batch; 4,096 by default.")] = None,
     json: options.Json = False,
 ) -> None:
     """Write a correction to a vector store, so that it ranks by score + bias; the old collection keeps serving.
@@ -130,11 +109,8 @@ def rollback_command(
     correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="The correction that was exported.")],
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to",
-            metavar="ADDRESS",
-            help="The store to undo the export in; without it, the exports of this correction are listed.",
-            show_default=False,
+        value(
+            "ADDRESS", "The store to undo the export in; without it, the exports of this correction are listed.", "--to"
         ),
     ] = None,
     json: options.Json = False,

@@ -13,6 +13,7 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ def command(
     target_prior: options.TargetPrior = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn.",
-        ),
+        value("NAME", "none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn."),
     ] = None,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,
@@ -61,9 +59,7 @@ def command(
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted fit from its last finished iteration.")
-    ] = False,
+    resume: Annotated[bool, flag("--resume", "Continue an interrupted fit from its last finished iteration.")] = False,
     json: options.Json = False,
 ) -> None:
     """Estimate one number per target from past queries, and save it for search, extend and export.

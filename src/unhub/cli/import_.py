@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unhub.cli import console, options
 from unhub.cli.console import working
+from unhub.cli.options import file, flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,66 +18,38 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-def _file(flag: str, help: str) -> Any:
-    return typer.Option(flag, metavar="FILE", help=help, show_default=False)
-
-
 def command(
-    out: Annotated[
-        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to create.", show_default=False)
-    ],
+    out: Annotated[str, value("FOLDER", "The folder to create.", "-o", "--output")],
     scores: Annotated[
         str | None,
-        _file(
-            "--scores",
+        file(
             "Test scores: queries x targets, or three dimensions (target, its queries, target) padded with -inf.",
         ),
     ] = None,
     queries: options.Queries = None,
-    targets: Annotated[str | None, _file("--targets", "Embeddings of the targets, instead of scores.")] = None,
+    targets: Annotated[str | None, file("Embeddings of the targets, instead of scores.")] = None,
     bank: Annotated[
         list[str] | None,
-        typer.Option(
-            "--bank",
-            metavar="NAME=FILES",
-            help="A bank, repeatable: embeddings of its queries and, after a comma, of its targets; or matrices: bank "
+        value(
+            "NAME=FILES",
+            "A bank, repeatable: embeddings of its queries and, after a comma, of its targets; or matrices: bank "
             "queries x test targets and, after commas, bank queries x bank targets, bank targets x test targets.",
-            show_default=False,
+            "--bank",
         ),
     ] = None,
-    masks: Annotated[str | None, _file("--masks", "0 for each query that is padding.")] = None,
-    transpose: Annotated[bool, typer.Option("--transpose", help="The matrices are targets x queries.")] = False,
-    relevant: Annotated[
-        str | None, _file("--relevant", "The relevant target of each query: its id, or its row from 0 or 1.")
-    ] = None,
-    first: Annotated[
-        int | None,
-        typer.Option(metavar="0|1", help="Where row numbers start, if that is ambiguous.", show_default=False),
-    ] = None,
-    captions: Annotated[
-        str | None,
-        _file("--captions", "Query texts: one per line, a JSON list, or lists by target id."),
-    ] = None,
+    masks: Annotated[str | None, file("0 for each query that is padding.")] = None,
+    transpose: Annotated[bool, flag("--transpose", "The matrices are targets x queries.")] = False,
+    relevant: Annotated[str | None, file("The relevant target of each query: its id, or its row from 0 or 1.")] = None,
+    first: Annotated[int | None, value("0|1", "Where row numbers start, if that is ambiguous.")] = None,
+    captions: Annotated[str | None, file("Query texts: one per line, a JSON list, or lists by target id.")] = None,
     target_ids: options.TargetIds = None,
-    scale: Annotated[
-        str, typer.Option(metavar="auto|NUMBER", help="Divide scores by this; auto recognises CLIP's 100.")
-    ] = "auto",
-    name: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Name of the dataset; the folder's name by default.", show_default=False),
-    ] = None,
-    model: Annotated[str, typer.Option(metavar="TEXT", help="Name of the model.")] = "model",
+    scale: Annotated[str, value("auto|NUMBER", "Divide scores by this; auto recognises CLIP's 100.")] = "auto",
+    name: Annotated[str | None, value("TEXT", "Name of the dataset; the folder's name by default.")] = None,
+    model: Annotated[str, value("TEXT", "Name of the model.")] = "model",
     modality: Annotated[
-        str | None,
-        typer.Option(
-            metavar="image|video|audio",
-            help="Kind of the targets; names the directions (t2i, t2v, ...).",
-            show_default=False,
-        ),
+        str | None, value("image|video|audio", "Kind of the targets; names the directions (t2i, t2v, ...).")
     ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Read pickles: arrays and plain containers only, no code is run.")
-    ] = False,
+    trust: Annotated[bool, flag("--trust", "Read pickles: arrays and plain containers only, no code is run.")] = False,
     json: options.Json = False,
 ) -> None:
     """Turn files that authors publish into an experiment for unhub reproduce.

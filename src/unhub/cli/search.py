@@ -9,6 +9,7 @@ import typer
 
 from unhub.cli import console, options, output
 from unhub.cli.console import working
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,34 +26,29 @@ TITLES, RAW_TITLES = ("query", "rank", "id", "score"), ("raw_id", "raw_score")
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
+    correction: options.CorrectionFile,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[WORDS]...", help="Queries as text; needs --encoder.")
     ] = None,
     queries: options.Queries = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Turns text into vectors: MODULE:FUNCTION or a sentence-transformers model; default: $UNHUB_ENCODER.",
-            show_default=False,
+        value(
+            "NAME",
+            "Turns text into vectors: MODULE:FUNCTION or a sentence-transformers model; default: $UNHUB_ENCODER.",
         ),
     ] = None,
     targets: options.Targets = None,
     store: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Search in this vector store, such as qdrant://localhost/photos."),
+        str | None, value("ADDRESS", "Search in this vector store, such as qdrant://localhost/photos.")
     ] = None,
     filter: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Filter in the store's own syntax; JSON where it is more than text."),
+        str | None, value("TEXT", "Filter in the store's own syntax; JSON where it is more than text.")
     ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compare with every vector, also if they are in a store.")
-    ] = False,
+    exact: Annotated[bool, flag("--exact", "Compare with every vector, also if they are in a store.")] = False,
     query_ids: options.QueryIds = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Targets per query.")] = 10,
-    raw: Annotated[bool, typer.Option("--raw", help="Also show the ranking without correction.")] = False,
+    k: Annotated[int, value("N", "Targets per query.", "--k")] = 10,
+    raw: Annotated[bool, flag("--raw", "Also show the ranking without correction.")] = False,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits to a file: .jsonl, .json, .csv or .tsv.")] = None,
@@ -72,16 +68,14 @@ def command(
     import unhub
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
-    for name, value in (("targets", targets), ("store", store)):
-        options.check_url(name, value)
+    options.check_url("targets", targets)
+    options.check_url("store", store)
     with working("searching") as progress:
         loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
         asked = _asked(queries, query_ids, words or [], encoder)
         address = None if targets is not None or exact else store
-        fixed: Hits
-        before: Hits | None
         if address is not None:
             fixed, before = _through_store(loaded, address, asked, k, filter, raw)
         elif filter is not None:
@@ -188,9 +182,8 @@ def _rows(names: tuple[str, ...] | None, fixed: Hits, before: Hits | None) -> tu
 
 
 def _hit(hits: Hits, query: int, place: int) -> list[Any]:
-    if hits.ids[query, place] is None:
-        return ["", ""]
-    return [str(hits.ids[query, place]), round(float(hits.scores[query, place]), 6)]
+    found = hits.ids[query, place]
+    return ["", ""] if found is None else [str(found), round(float(hits.scores[query, place]), 6)]
 
 
 def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> dict[str, Any]:
