@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 SHOWN_SKIPPED = 5
+PASSED = (
+    "model", "kind", "library", "column", "device", "precision", "batch", "max_length", "frames", "skip_broken",
+)  # fmt: skip
 
 
 def command(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -74,23 +78,8 @@ def command(
     part = Path(f"{out}.part").expanduser()
     try:
         with working("loading the model") as progress:
-            done = encode(
-                source,
-                model=model,
-                output=out,
-                kind=kind,
-                library=library,
-                column=column,
-                ids=_ids(ids),
-                device=device,
-                precision=precision,
-                batch=batch,
-                max_length=max_length,
-                frames=frames,
-                unit=not raw,
-                skip_broken=skip_broken,
-                progress=progress,
-            )
+            chosen = options.given(context, PASSED)
+            done = encode(source, **chosen, output=out, ids=_ids(ids), unit=not raw, progress=progress)
     except KeyboardInterrupt:
         if not part.exists():
             raise
@@ -113,23 +102,12 @@ def _ids(text: str | None) -> str | tuple[str, ...] | None:
 def _plain(done: Encoded, out: str, replaced: bool) -> dict[str, Any]:
     encoder = done.encoder
     return {
-        "schema_version": SCHEMA_VERSION,
-        "model": encoder.model,
-        "library": encoder.library,
-        "kind": done.kind,
-        "vector": encoder.how,
-        "device": encoder.device,
-        "precision": encoder.precision,
-        "max_length": encoder.max_length,
-        "unit": done.unit,
-        "rows": done.rows,
-        "dim": done.dim,
-        "resumed": done.resumed,
-        "skipped": list(done.skipped),
-        "output": out,
-        "ids": str(done.ids),
+        "schema_version": SCHEMA_VERSION, "model": encoder.model, "library": encoder.library, "kind": done.kind,
+        "vector": encoder.how, "device": encoder.device, "precision": encoder.precision,
+        "max_length": encoder.max_length, "unit": done.unit, "rows": done.rows, "dim": done.dim,
+        "resumed": done.resumed, "skipped": list(done.skipped), "output": out, "ids": str(done.ids),
         "replaced": replaced,
-    }
+    }  # fmt: skip
 
 
 def _show(plain: dict[str, Any]) -> None:

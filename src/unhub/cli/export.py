@@ -22,6 +22,7 @@ POOR = 0.8
 
 
 def command(
+    context: typer.Context,
     correction: options.CorrectionFile,
     to: Annotated[str, value("ADDRESS", "The collection to export to, such as qdrant://localhost/photos.", "--to")],
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be written, and write nothing.")] = False,
@@ -65,13 +66,12 @@ def command(
     """
     from unhub.deploy.export import export
     from unhub.deploy.planning import plan_export
-    from unhub.stores.protocol import BLOCK
 
     options.check_url("to", to)
-    chosen = _strategy(strategy)
+    chosen, planned = _strategy(strategy), options.given(context, ("pad_to", "scale", "alias"))
     if dry_run:
         with working("planning"):
-            plan = plan_export(correction, to, strategy=chosen, pad_to=pad_to, scale=scale, alias=alias)
+            plan = plan_export(correction, to, strategy=chosen, **planned)
         if json:
             console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "plan": plan.to_dict()})
         else:
@@ -79,18 +79,8 @@ def command(
             console.say("dry run: nothing was written")
         return
     with working("exporting") as progress:
-        done = export(
-            correction,
-            to,
-            strategy=chosen,
-            pad_to=pad_to,
-            scale=scale,
-            alias=alias,
-            effort=effort,
-            allow_missing=allow_missing,
-            batch=BLOCK if batch is None else batch,
-            progress=progress,
-        )
+        more = options.given(context, ("effort", "allow_missing", "batch"))
+        done = export(correction, to, strategy=chosen, **planned, **more, progress=progress)
     if json:
         console.data({"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict()})
     else:
@@ -106,12 +96,10 @@ def command(
 
 
 def rollback_command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="The correction that was exported.")],
+    correction: options.CorrectionFile,
     to: Annotated[
         str | None,
-        value(
-            "ADDRESS", "The store to undo the export in; without it, the exports of this correction are listed.", "--to"
-        ),
+        value("ADDRESS", "The store to undo the export in; without it, the correction's exports are listed.", "--to"),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -163,19 +151,13 @@ def _show_plan(plan: ExportPlan) -> None:
     ]
     if plan.megabytes:
         width = f", {plan.encoding.width} numbers each" if plan.megabytes > plan.items * 4e-6 else ""
-        shown.append(("how much", f"about {plan.megabytes:,.1f} MB{width}"))
-        shown.append(("how long", f"about {_duration(plan.seconds)}"))
+        time = f"{max(1, round(plan.seconds))} s" if plan.seconds < 90 else f"{round(plan.seconds / 60)} min"
+        shown += [("how much", f"about {plan.megabytes:,.1f} MB{width}"), ("how long", f"about {time}")]
     if plan.alias is not None:
         shown.append(("alias", plan.alias))
     console.table(("", ""), [list(each) for each in shown], left=[0, 1])
     for note in plan.notes:
         console.say(f"note: {console.in_flags(note)}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"
 
 
 def _show(done: ExportResult, correction: str) -> None:

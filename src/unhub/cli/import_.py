@@ -7,6 +7,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from unhub.cli import console, options
 from unhub.cli.console import working
 from unhub.cli.options import file, flag, value
@@ -16,9 +18,14 @@ if TYPE_CHECKING:
     from unhub.experiments.importing import Imported
 
 SCHEMA_VERSION = 1
+PASSED = (
+    "scores", "queries", "targets", "masks", "relevant", "first", "captions", "target_ids", "transpose", "scale",
+    "trust",
+)  # fmt: skip
 
 
 def command(
+    context: typer.Context,
     out: Annotated[str, value("FOLDER", "The folder to create.", "-o", "--output")],
     scores: Annotated[
         str | None,
@@ -67,26 +74,13 @@ def command(
     """
     from unhub.experiments.importing import Dump, import_published
 
-    dump = Dump(
-        scores=scores,
-        queries=queries,
-        targets=targets,
-        banks=_banks(bank or []),
-        masks=masks,
-        relevant=relevant,
-        first=first,
-        captions=captions,
-        target_ids=target_ids,
-        transpose=transpose,
-        scale=scale,
-        trust=trust,
-    )
+    dump = Dump(**options.given(context, PASSED), banks=_banks(bank or []))
     with working("importing") as progress:
-        made = import_published(out, dump, name=name, model=model, modality=modality, progress=progress)
+        imported = import_published(out, dump, name=name, model=model, modality=modality, progress=progress)
     if json:
-        console.data(_plain(made))
+        console.data(_to_dict(imported))
     else:
-        _show(made, out)
+        _show(imported, out)
 
 
 def _banks(words: list[str]) -> dict[str, list[str]]:
@@ -102,33 +96,27 @@ def _banks(words: list[str]) -> dict[str, list[str]]:
     return banks
 
 
-def _plain(made: Imported) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "experiment": str(made.experiment),
-        "name": made.name,
-        "model": made.model,
-        "queries": made.queries,
-        "targets": made.targets,
-        "left_out": made.left_out,
-        "divided_by": made.divisor,
-        "settings": made.settings,
-        "parts": {
-            where: {"file": part.file, "shape": list(part.shape), "source": part.source}
-            for where, part in made.parts.items()
-        },
-        "said": list(made.notes),
+def _to_dict(imported: Imported) -> dict[str, Any]:
+    parts = {
+        where: {"file": part.file, "shape": list(part.shape), "source": part.source}
+        for where, part in imported.parts.items()
     }
+    return {
+        "schema_version": SCHEMA_VERSION, "experiment": str(imported.experiment), "name": imported.name,
+        "model": imported.model, "queries": imported.queries, "targets": imported.targets,
+        "left_out": imported.left_out, "divided_by": imported.divisor, "settings": imported.settings, "parts": parts,
+        "said": list(imported.notes),
+    }  # fmt: skip
 
 
-def _show(made: Imported, out: str) -> None:
-    console.say(f"{made.name}, {made.model}", style="bold")
-    console.say(f"{made.queries:,} queries, {made.targets:,} targets")
-    for each in made.notes:
+def _show(imported: Imported, out: str) -> None:
+    console.say(f"{imported.name}, {imported.model}", style="bold")
+    console.say(f"{imported.queries:,} queries, {imported.targets:,} targets")
+    for each in imported.notes:
         console.say(each)
     rows = [
         [where, " x ".join(f"{each:,}" for each in part.shape), part.file, part.source]
-        for where, part in made.parts.items()
+        for where, part in imported.parts.items()
     ]
     console.table(["part", "shape", "file", "from"], rows, left=(0, 2, 3))
-    console.say(f"next: {shlex.join(['unhub', 'check', os.fspath(Path(out) / made.experiment.name)])}")
+    console.say(f"next: {shlex.join(['unhub', 'check', os.fspath(Path(out) / imported.experiment.name)])}")
