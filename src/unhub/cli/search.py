@@ -1,4 +1,4 @@
-"""``unhub search``: the best targets of each query, with the correction and, if asked, without."""
+"""``unhub search``: the best targets of each query, with the correction and, on request, without."""
 
 from __future__ import annotations
 
@@ -74,27 +74,27 @@ def command(
         loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
-        asked = _asked(queries, query_ids, words or [], encoder)
+        vectors = _query_rows(queries, query_ids, words or [], encoder)
         address = None if targets is not None or exact else store
         if address is not None:
-            fixed, before = _through_store(loaded, address, asked, k, filter, raw)
+            corrected, uncorrected = _through_store(loaded, address, vectors, k, filter, raw)
         elif filter is not None:
             raise InputError("--filter works in a vector store only; add --store, or leave it out.")
         else:
-            fixed = loaded.search(asked, k, progress=progress)
-            before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
-    titles, rows = _rows(asked.ids, fixed, before)
+            corrected = loaded.search(vectors, k, progress=progress)
+            uncorrected = loaded.search(vectors, k, corrected=False, progress=progress) if raw else None
+    titles, rows = _rows(vectors.ids, corrected, uncorrected)
     if out is not None:
         _write(out, titles, rows, correction)
     if json:
         console.data(_plain(titles, rows, correction))
         return
-    _show(titles, rows, len(fixed), whole=out is None)
+    _show(titles, rows, len(corrected), whole=out is None)
     if out is not None:
-        output.tell(out, f"{len(rows):,} hits of {len(fixed):,} queries", replaced=replaced)
+        output.tell(out, f"{len(rows):,} hits of {len(corrected):,} queries", replaced=replaced)
 
 
-def _asked(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
+def _query_rows(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
     """The query vectors: from a file, or encoded from text, which then serves as ids."""
     from unhub.dataset.reader import named
     from unhub.encoders.query_encoder import encode
@@ -126,23 +126,23 @@ def _refuse_unnamed(loaded: Correction, file: str) -> None:
 
 
 def _through_store(
-    loaded: Correction, address: str, asked: Rows, k: int, filter: str | None, raw: bool
+    loaded: Correction, address: str, vectors: Rows, k: int, filter: str | None, raw: bool
 ) -> tuple[Hits, Hits | None]:
     from unhub.deploy.retriever import connect
 
-    narrowed = _filter(filter)
+    condition = _filter(filter)
     with connect(address, loaded) as retriever:
-        vectors = asked[0 : len(asked)]
-        fixed = retriever.search(vectors, k, filter=narrowed)
-        before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
+        rows = vectors[0 : len(vectors)]
+        corrected = retriever.search(rows, k, filter=condition)
+        uncorrected = retriever.search(rows, k, filter=condition, corrected=False) if raw else None
         reranked = retriever.strategy == "rerank"
     if (
         filter is None
-        and fixed.missing >= SUSPICIOUS
-        and fixed.missing == sum(each is not None for each in fixed.ids.flat)
+        and corrected.missing >= SUSPICIOUS
+        and corrected.missing == sum(each is not None for each in corrected.ids.flat)
     ):
         raise InputError(
-            f"none of the {fixed.missing:,} hits is in the correction, so it was probably fitted on another "
+            f"none of the {corrected.missing:,} hits is in the correction, so it was probably fitted on another "
             f"collection; name that one with --store."
         )
     if reranked:
@@ -150,9 +150,9 @@ def _through_store(
             "no export of this correction there, so only the best hits by score are reranked with the bias; unhub "
             "export makes the store rank every item."
         )
-    if fixed.missing:
-        console.complain(f"{fixed.missing:,} hits are not in the correction; their bias counts as 0.")
-    return fixed, before
+    if corrected.missing:
+        console.complain(f"{corrected.missing:,} hits are not in the correction; their bias counts as 0.")
+    return corrected, uncorrected
 
 
 def _filter(text: str | None) -> Any:
@@ -167,17 +167,19 @@ def _filter(text: str | None) -> Any:
         raise InputError(f"filter is not valid JSON: {error}.") from None
 
 
-def _rows(names: tuple[str, ...] | None, fixed: Hits, before: Hits | None) -> tuple[tuple[str, ...], list[list[Any]]]:
+def _rows(
+    names: tuple[str, ...] | None, corrected: Hits, uncorrected: Hits | None
+) -> tuple[tuple[str, ...], list[list[Any]]]:
     """One row per hit; queries without ids go by their row."""
-    titles = TITLES if before is None else TITLES + RAW_TITLES
+    titles = TITLES if uncorrected is None else TITLES + RAW_TITLES
     rows: list[list[Any]] = []
-    for query in range(len(fixed)):
+    for query in range(len(corrected)):
         name = str(query) if names is None else names[query]
-        for place in range(fixed.scores.shape[1]):
-            if fixed.ids[query, place] is None and (before is None or before.ids[query, place] is None):
+        for place in range(corrected.scores.shape[1]):
+            if corrected.ids[query, place] is None and (uncorrected is None or uncorrected.ids[query, place] is None):
                 break  # a filter left fewer than k
-            row = [name, place + 1, *_hit(fixed, query, place)]
-            rows.append(row if before is None else row + _hit(before, query, place))
+            row = [name, place + 1, *_hit(corrected, query, place)]
+            rows.append(row if uncorrected is None else row + _hit(uncorrected, query, place))
     return titles, rows
 
 
