@@ -237,13 +237,7 @@ def check(
     query_bank is not of unit length (row lengths run from 2 to 2); pass normalize=True for cosine similarity, or \
 metric='ip' to use inner products as they are.
     """
-    arrays = {
-        "queries": queries, "targets": targets, "scores": scores, "relevant": relevant, "query_bank": query_bank,
-        "target_bank": target_bank, "query_bank_scores": query_bank_scores, "cross_bank_scores": cross_bank_scores,
-        "target_bank_scores": target_bank_scores, "query_ids": query_ids, "target_ids": target_ids,
-        "query_weight": query_weight, "target_prior": target_prior, "metric": metric, "normalize": normalize,
-        "allow_overlap": allow_overlap, "allow_empty": allow_empty, "memory": memory,
-    }  # fmt: skip
+    arrays = {name: value for name, value in locals().items() if name not in ("data", "bank", "tau", "progress")}
     method("sn", {"tau": tau})  # refuses what is no temperature
     if isinstance(data, str | os.PathLike):
         data = Dataset.open(data)
@@ -387,18 +381,15 @@ class _Checker:
 
     def settings(self) -> None:
         """The settings of an experiment file, as its tables will use them."""
-        data, its = self.data, self.data.settings
-
-        def options() -> None:
-            names = tuple(metric_by_name(name).name for name in data.metrics)
-            resamples, seed = count("resamples", its.get("resamples", 1000)), seed_number("seed", its.get("seed", 0))
-            Options(
-                names, its.get("ties", "average"), data.group_targets, data.ignore_self, resamples, seed, False, None
-            )
-
-        given: Any = {name: its[name] for name in hyper_parameters() if name in its}
-        self.tried(None, options)
-        self.tried(None, methods, METHODS, given)
+        its = self.data.settings
+        hyper: Any = {name: its[name] for name in hyper_parameters() if name in its}
+        self.tried(None, methods, METHODS, hyper)
+        for name in self.data.metrics:
+            self.tried(None, metric_by_name, name)
+        ties, grouped, masked = its.get("ties", "average"), self.data.group_targets, self.data.ignore_self
+        self.tried(None, Options, (), ties, grouped, masked, resamples=1, seed=0, lenient=False, progress=None)
+        self.tried(None, count, "resamples", its.get("resamples", 1000))
+        self.tried(None, seed_number, "seed", its.get("seed", 0))
 
     def tasks(self) -> None:
         """What an evaluation would refuse: sides that do not fit together, test queries in a bank."""

@@ -15,7 +15,6 @@ from unhub.cli.options import flag, value
 if TYPE_CHECKING:
     from unhub.encoders import Encoded
 
-SCHEMA_VERSION = 1
 SHOWN_SKIPPED = 5
 PASSED = (
     "model", "kind", "library", "column", "device", "precision", "batch", "max_length", "frames", "skip_broken",
@@ -102,7 +101,7 @@ def _ids(text: str | None) -> str | tuple[str, ...] | None:
 def _plain(done: Encoded, out: str, replaced: bool) -> dict[str, Any]:
     encoder = done.encoder
     return {
-        "schema_version": SCHEMA_VERSION, "model": encoder.model, "library": encoder.library, "kind": done.kind,
+        "model": encoder.model, "library": encoder.library, "kind": done.kind,
         "vector": encoder.how, "device": encoder.device, "precision": encoder.precision,
         "max_length": encoder.max_length, "unit": done.unit, "rows": done.rows, "dim": done.dim,
         "resumed": done.resumed, "skipped": list(done.skipped), "output": out, "ids": str(done.ids),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from unhub.deploy.export import ExportResult
     from unhub.stores import ExportPlan, Strategy
 
-SCHEMA_VERSION = 1
 POOR = 0.8
 """recall of an index below which a note says so"""
 
@@ -73,7 +72,7 @@ def command(
         with working("planning"):
             plan = plan_export(correction, to, strategy=chosen, **planned)
         if json:
-            console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "plan": plan.to_dict()})
+            console.data({"correction": correction, "plan": plan.to_dict()})
         else:
             _show_plan(plan)
             console.say("dry run: nothing was written")
@@ -82,7 +81,7 @@ def command(
         more = options.given(context, ("effort", "allow_missing", "batch"))
         done = export(correction, to, strategy=chosen, **planned, **more, progress=progress)
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict()})
+        console.data({"correction": correction, **done.to_dict()})
     else:
         _show(done, correction)
     if not done.self_test.passed:
@@ -117,7 +116,7 @@ def rollback_command(
     with working("rolling back"):
         done = rollback(correction, to=to)
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "exports": done.to_dict()})
+        console.data({"correction": correction, "exports": done.to_dict()})
         return
     for each in done.exports:
         what = f"removed {each.destination}" if done.removed(each) is not None else "nothing to remove"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from unhub.foundation.types import FloatArray
     from unhub.io import Rows
 
-SCHEMA_VERSION = 1
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".npy", ".unhub")
 SHOWN_TARGETS = 10
 """new targets shown on a terminal; a pipe or a file gets all of them"""
@@ -92,7 +91,7 @@ def command(
     if json:
         rows = [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)]
         ended = {"output": out, "replaced": replaced and not already, "already": already}
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "targets": rows, **ended})
+        console.data({"correction": correction, "targets": rows, **ended})
         return
     _show(ids, bias, whole=out is None)
     if already:
@@ -121,7 +120,7 @@ def _refresh(
         done = refresh(correction, store, out=output_path, progress=progress)
     target = output_path or correction
     if json:
-        plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict(), "output": target}
+        plain = {"correction": correction, **done.to_dict(), "output": target}
         same = not (done.new or done.changed or done.gone) and output_path is None
         console.data(plain | {"replaced": replaced and not same})
         return

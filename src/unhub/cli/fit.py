@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from unhub.api.correction import Correction
     from unhub.stores import Export
 
-SCHEMA_VERSION = 1
 SHOWN_HUBS = 5
 SOURCES = (
     "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
@@ -143,7 +142,7 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
     ids = correction.ids
     hubs = [{"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst]
     return {
-        "schema_version": SCHEMA_VERSION, "method": correction.method.name, "settings": correction.settings,
+        "method": correction.method.name, "settings": correction.settings,
         "status": correction.status, "iterations": correction.iterations,
         "marginal_error": correction.marginal_error, "error_bound": correction.error_bound, "plan": correction.plan,
         "targets": int(hubness.size), "bank": None if correction.query_bank is None else len(correction.query_bank),

@@ -17,7 +17,6 @@ from unhub.foundation.errors import InputError
 if TYPE_CHECKING:
     from unhub.experiments.importing import Imported
 
-SCHEMA_VERSION = 1
 PASSED = (
     "scores", "queries", "targets", "masks", "relevant", "first", "captions", "target_ids", "transpose", "scale",
     "trust",
@@ -102,7 +101,7 @@ def _to_dict(imported: Imported) -> dict[str, Any]:
         for where, part in imported.parts.items()
     }
     return {
-        "schema_version": SCHEMA_VERSION, "experiment": str(imported.experiment), "name": imported.name,
+        "experiment": str(imported.experiment), "name": imported.name,
         "model": imported.model, "queries": imported.queries, "targets": imported.targets,
         "left_out": imported.left_out, "divided_by": imported.divisor, "settings": imported.settings, "parts": parts,
         "said": list(imported.notes),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from unhub.api.hits import Hits
     from unhub.io import Rows
 
-SCHEMA_VERSION = 1
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
 SHOWN_QUERIES = 5
 """queries shown on a terminal; a pipe or a file gets all of them"""
@@ -194,7 +193,7 @@ def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> d
     for row in rows:
         found.setdefault(row[0], []).append(dict(zip(titles[1:], row[1:], strict=True)))
     queries = [{"query": query, "hits": hits} for query, hits in found.items()]
-    return {"schema_version": SCHEMA_VERSION, "correction": correction, "queries": queries}
+    return {"schema_version": console.SCHEMA_VERSION, "correction": correction, "queries": queries}
 
 
 def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> None:
