@@ -92,18 +92,18 @@ def browser():
 @pytest.fixture
 def counted(monkeypatch):
     """How often arrays are opened and checked, by the name of the argument."""
-    from unhub.dataset import galleries, reader
+    from unhub.dataset import dataset, galleries, reader
 
     opened, checked = Counter(), Counter()
-    open_rows, check_vectors, check_scores = galleries.open_rows, reader.check_vectors, reader.check_scores
+    open_rows, survey_vectors, check_scores = galleries.open_rows, reader.survey_vectors, reader.check_scores
 
     def counting_open(source, *, name):
         opened[name] += 1
         return open_rows(source, name=name)
 
-    def counting_check(rows, name, **how):
-        checked[name] += 1
-        check_vectors(rows, name, **how)
+    def counting_check(rows):
+        checked[rows.name] += 1
+        return survey_vectors(rows)
 
     def counting_scores(rows, name):
         checked[name] += 1
@@ -111,6 +111,7 @@ def counted(monkeypatch):
 
     for module in (galleries, reader):
         monkeypatch.setattr(module, "open_rows", counting_open)
-    monkeypatch.setattr(reader, "check_vectors", counting_check)
+    for module in (dataset, reader):
+        monkeypatch.setattr(module, "survey_vectors", counting_check)
     monkeypatch.setattr(reader, "check_scores", counting_scores)
     return opened, checked

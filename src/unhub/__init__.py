@@ -14,6 +14,7 @@ from unhub.foundation import VERSION as __version__
 if TYPE_CHECKING:
     from unhub import io, methods, metrics, stores
     from unhub.api.artefact import load
+    from unhub.api.check import Check, check
     from unhub.api.correction import Correction
     from unhub.api.diagnose import Diagnosis, diagnose
     from unhub.api.evaluate import evaluate
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ADDITIVE": "methods",
+    "Check": "api.check",
     "Correction": "api.correction",
     "Dataset": "dataset.dataset",
     "Diagnosis": "api.diagnose",
@@ -51,6 +53,7 @@ _HOMES = {
     "StoreError": "foundation.errors",
     "UnhubError": "foundation.errors",
     "UnhubWarning": "foundation.errors",
+    "check": "api.check",
     "connect": "deploy.retriever",
     "diagnose": "api.diagnose",
     "encode": "encoders.run",
@@ -73,6 +76,7 @@ _HOMES = {
 __all__ = [
     "ADDITIVE",
     "METHODS",
+    "Check",
     "Correction",
     "Dataset",
     "Diagnosis",
@@ -90,6 +94,7 @@ __all__ = [
     "UnhubError",
     "UnhubWarning",
     "__version__",
+    "check",
     "connect",
     "diagnose",
     "encode",

@@ -70,8 +70,7 @@ def test_a_report_opens_and_checks_each_array_once(folder, counted):
 def test_a_page_of_arrays_in_memory_has_no_command(arrays):
     data = unhub.Dataset(**arrays, settings={"tau": TAU})
     with unhub.serve(data, port=0, block=False) as page:
-        with urllib.request.urlopen(f"{page.url}api/view?method=sn", timeout=60) as answer:
-            view = json.load(answer)
+        view = json.load(urllib.request.urlopen(f"{page.url}api/view?method=sn", timeout=60))
     assert view["command"] == ""
     assert sum(view["counts_before"]) == QUERIES
     result = unhub.evaluate(**arrays, methods=["none", "sn"], tau=TAU)

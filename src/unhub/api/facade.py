@@ -59,8 +59,9 @@ def dataset_of(data: Dataset | None, keywords: Mapping[str, Any], defaults: Mapp
             f"{argument('targets')}",
         )
     for name, value in keywords.items():
-        if value is not defaults.get(name) and value != defaults.get(name):
-            raise InputError(name, "came beside a Dataset, which has its own", "leave one of them out")
+        default = defaults.get(name)
+        if value is not default and (default is None or value != default):
+            raise InputError(name, f"came beside {data.path or 'a Dataset'}, which has its own", "give one, not both")
     return data
 
 

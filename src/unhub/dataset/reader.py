@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
@@ -11,7 +11,15 @@ import numpy as np
 
 from unhub.core.arrays import free_memory, is_numpy, is_tensor
 from unhub.core.blocks import TEMPORARIES, block_rows, divided, tall_rows
-from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
+from unhub.core.checks import (
+    LENGTHEN,
+    VectorSurvey,
+    check_dimension,
+    check_marginal,
+    check_scores,
+    survey_vectors,
+    vector_problems,
+)
 from unhub.core.execution import Execution, Executor
 from unhub.dataset.galleries import open_source
 from unhub.executors import local, memory_bytes
@@ -99,9 +107,15 @@ class Reader:
         if like is not None:
             check_dimension(rows, rows.name, like, like.name)
         self.kept(rows, gallery=like is None)
-        unit = self.metric == "cosine" and not self.normalize
-        check_vectors(rows, rows.name, unit=unit, ids=rows.ids, otherwise=FITTED if self.fitted else LENGTHEN)
+        for problem in self.problems(rows, survey_vectors(rows)):
+            raise problem
         return rows
+
+    def problems(self, rows: Rows, survey: VectorSurvey) -> Iterator[InputError]:
+        """Everything that is wrong with opened embeddings, from a survey of them."""
+        unit = self.metric == "cosine" and not self.normalize
+        otherwise = FITTED if self.fitted else LENGTHEN
+        return vector_problems(rows, rows.name, survey, unit=unit, ids=rows.ids, otherwise=otherwise)
 
     def kept(self, rows: Rows, *, gallery: bool = True) -> Rows:
         """The same rows, read into memory if they are a file's and small beside it; others are read block by block.

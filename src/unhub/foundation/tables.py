@@ -37,7 +37,8 @@ class Table:
 def text(table: Table) -> str:
     """Aligned columns under the title, with the notes below."""
     heading, *rows = aligned([table.columns, *([str(cell) for cell in row] for row in table.rows)], table.left)
-    return "\n".join([table.title, heading, "-" * len(heading), *rows, *(f"  {note}" for note in table.notes)])
+    title = [table.title] if table.title else []
+    return "\n".join([*title, heading, "-" * len(heading), *rows, *(f"  {note}" for note in table.notes)])
 
 
 def markdown(table: Table) -> str:
