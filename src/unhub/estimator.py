@@ -8,7 +8,7 @@ import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.api.fit import fit
-from unhub.core.augmentation import augment_targets
+from unhub.core.bias import augment_targets
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Temperature
 from unhub.foundation.errors import InputError

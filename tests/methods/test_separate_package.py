@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.core.bias import Bias, closed_form
-from unhub.methods import MethodDefaults, OneTemperature
+from unhub.methods import Method, OneTemperature
 from unhub.metrics import Metric
 
 

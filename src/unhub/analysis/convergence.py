@@ -17,7 +17,6 @@ from unhub.analysis.names import shown_name
 from unhub.analysis.whole import Whole
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, is_additive, method, method_class
-from unhub.methods.marginals import query_marginal
 from unhub.scores import Banks
 
 SAME = 1e-3
@@ -52,7 +51,7 @@ class ErrorJournal:
 def errors_of(which: Method, banks: Banks) -> tuple[list[float], FloatArray]:
     """The error after each round, the last one as the fit reports it, and the bias that came of it."""
     assert is_additive(which)
-    journal = ErrorJournal(float(which.temperature or 0), query_marginal(banks))
+    journal = ErrorJournal(float(which.temperature or 0), banks.query_marginal())
     bias = which.estimate(replace(banks, observer=journal))
     return [*journal.errors, float(bias.marginal_error or 0.0)], bias.values
 

@@ -27,9 +27,9 @@ from unhub.analysis.unevenness import lorenz, occurrences
 from unhub.analysis.whole import Whole
 from unhub.analysis.whole_correction import whole_correction
 from unhub.analysis.whole_experiment import whole_experiment
-from unhub.api.progress import Progress
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import Progress
 from unhub.methods import Method
 
 STEPS = ("hubs", "bank", "rounds", "sweeps")

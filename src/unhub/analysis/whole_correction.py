@@ -15,7 +15,6 @@ from unhub.analysis.material import SAVED, TEST, UNSEEN
 from unhub.analysis.names import shown_name
 from unhub.analysis.whole import Whole, bank_of, label_of, notes_of, worth_trying
 from unhub.api.evaluation import Evaluation
-from unhub.api.progress import Progress
 from unhub.api.running import Options, run
 from unhub.dataset import Dataset
 from unhub.dataset import Task as Trial
@@ -23,6 +22,7 @@ from unhub.dataset.sources import Bank
 from unhub.experiments.experiment import SEPARATOR
 from unhub.experiments.hashes import hash_of
 from unhub.experiments.run import ONE_BANK, RETRIEVAL, SKEWNESS, TWO_BANKS
+from unhub.foundation.types import Progress
 from unhub.methods import Method, method
 
 RESAMPLES = 1000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from unhub.analysis.experiment_subject import ExperimentSubject
 from unhub.analysis.material import TEST
 from unhub.analysis.whole import Whole, bank_of, label_of, notes_of, worth_trying
-from unhub.api.progress import Progress
 from unhub.experiments.hashes import hash_of, hashes
 from unhub.experiments.run import Run
 from unhub.experiments.sources import trial_of
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import Progress
 
 
 def whole_experiment(

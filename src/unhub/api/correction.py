@@ -12,11 +12,9 @@ import numpy as np
 
 from unhub.api import notebook
 from unhub.api.hits import Hits, hits
-from unhub.api.progress import watched
 from unhub.api.unchanged import refuse_change
 from unhub.core.arrays import host, is_tensor
-from unhub.core.augmentation import augment_queries, augment_targets
-from unhub.core.bias import Status
+from unhub.core.bias import Status, augment_queries, augment_targets
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
 from unhub.core.parameters import count
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
@@ -28,7 +26,7 @@ from unhub.foundation.types import BoolArray, FloatArray, IntArray, Progress, Si
 from unhub.foundation.wording import argument, in_python, setting, spoken
 from unhub.io import Rows, TensorRows, read_ids
 from unhub.methods import AdditiveMethod, settings
-from unhub.scores import Banks, ScoreSource, search
+from unhub.scores import Banks, ScoreSource, search, with_progress
 from unhub.stores import Export, is_address
 
 
@@ -169,7 +167,7 @@ class Correction:
         rows = self._reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
         bank = self._reader.products(rows, gallery)
-        source = watched(Banks(bank), "search", progress).queries
+        source = with_progress(Banks(bank), "search", progress).queries
         scores, columns = search(source, bias, k, self._reader.execution(bank))
         if output == "torch":
             found = Hits(columns, scores, columns) if is_tensor(columns) else _as_tensors(columns, scores)
@@ -228,7 +226,7 @@ class Correction:
             )
         banks = self._bank_before(new_targets) if scores is None else self._scores_before(scores, target_bank_scores)
         prior, _ = relative_prior(target_prior, banks.queries.shape[1], self._prior_mean)
-        banks = watched(replace(banks, target_prior=prior), "extend", progress)
+        banks = with_progress(replace(banks, target_prior=prior), "extend", progress)
         raw = self.method.bias_of(banks, self._potentials)
         return (self.strength * (raw - self._offset)).astype(np.float32)
 

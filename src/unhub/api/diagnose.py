@@ -11,13 +11,12 @@ import numpy as np
 
 from unhub.api import notebook
 from unhub.api.facade import dataset_of, facade
-from unhub.api.progress import watched
 from unhub.core.topk import top_k
 from unhub.dataset import Dataset
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
 from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
-from unhub.scores import Banks, ScoreSource, blocks, spread
+from unhub.scores import Banks, ScoreSource, blocks, spread, with_progress
 from unhub.scores.views import mask_self
 
 SCHEMA_VERSION = 1
@@ -181,7 +180,7 @@ def diagnose(
             "targets",
             "leave it out",
         )
-    top = _top(watched(Banks(bank), "diagnose", progress).queries, masked)
+    top = _top(with_progress(Banks(bank), "diagnose", progress).queries, masked)
     size = bank.shape[1]
     seen = spread(bank)
     counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}

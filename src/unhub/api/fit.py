@@ -12,7 +12,6 @@ import numpy as np
 from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.facade import dataset_of, facade, warn
-from unhub.api.progress import watched
 from unhub.api.running import finite
 from unhub.api.unchanged import fingerprints, refuse_change
 from unhub.core.bias import Bias
@@ -27,7 +26,7 @@ from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
 from unhub.methods import method as method_by_name
-from unhub.scores import spread
+from unhub.scores import spread, with_progress
 from unhub.stores import is_address
 
 SELF_BANK = (
@@ -179,7 +178,7 @@ def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Ro
     """The bias; rounds are followed and kept where the method has any."""
     rounds = estimator.rounds
     if rounds is None:
-        return estimator.estimate(watched(task.banks, estimator.name, journal.progress))
+        return estimator.estimate(with_progress(task.banks, estimator.name, journal.progress))
     journal.rows, journal.rounds = task.banks.queries.shape[0], rounds
     if journal.path is not None:
         reader = data.reader

@@ -59,6 +59,7 @@ def normalize(
     task = data.task("forward", data.bank_name())
     check_needs(chosen, task.banks)
     resolved = resolve(chosen, task.banks.queries)
-    warn(resolved.notes)
     assert task.scores is not None
-    return np.concatenate([rows for _, rows in apply_method(resolved.method, task.scores, task.banks).rows])
+    corrected = apply_method(resolved.method, task.scores, task.banks)
+    warn(resolved.notes + corrected.notes)
+    return np.concatenate([rows for _, rows in corrected.rows])

@@ -1,9 +1,10 @@
-"""How results show in a notebook, and as data frames: small HTML tables with an inline picture, no dependency."""
+"""How results show in a notebook: small HTML tables with an inline picture, data frames, and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from unhub.foundation.types import FloatArray, IntArray
 
 WIDTH, HEIGHT, BARS = 240, 60, 40
 BAR, BASE = "#4c78a8", "#bbbbbb"
+
+
+def figures() -> Any:
+    """The module that draws results. It is a layer above this one, so it is imported by name when asked for."""
+    return import_module("unhub.report.figures.results")
 
 
 def frame(rows: Mapping[Any, Mapping[Any, Any]], index: str) -> Any:

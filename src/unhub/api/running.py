@@ -114,7 +114,8 @@ def measure_method(
             marginal_error=None if bias is None else bias.marginal_error,
             bias=None if fixed.added is None else fixed.added.astype(np.float32),
             seconds=time.perf_counter() - began,
-            notes=resolved.notes,
+            notes=resolved.notes + fixed.notes,
+            sparse=method.sparse,
         ),
         ranking,
     )
@@ -184,11 +185,12 @@ def _settings(task: Task, options: Options) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Corrected test rows, to be read once; where there is a bias, how it was found and what of it was added."""
+    """Corrected test rows, to be read once; the bias of an additive method, and what of it was added; notes."""
 
     rows: Iterator[tuple[int, FloatArray]]
     bias: Bias | None = None
     added: FloatArray | None = None
+    notes: tuple[str, ...] = ()
 
 
 def apply_method(
@@ -197,8 +199,9 @@ def apply_method(
     """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
     if is_matrix_only(method):
         whole = method.correct(_whole(method, test, masked))
-        step = test.block_rows
-        return CorrectedScores((start, whole[start : start + step]) for start in range(0, len(whole), step))
+        step, height = test.block_rows, len(whole.scores)
+        rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
+        return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
         bias = finite(method, method.estimate(banks)) if known is None else known
         added = method.strength * bias.values

@@ -58,7 +58,7 @@ def comparison(result: Evaluation) -> list[str]:
 
 def show(result: Evaluation, *, compare: bool) -> None:
     """The table on a terminal, the best value of each column coloured."""
-    from unhub.api.tables import evaluation_table
+    from unhub.api.evaluation import evaluation_table
 
     for one in (result, result.reverse):
         if one is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, like, namespace, wide
-from unhub.core.kernels import suits
+from unhub.core.execution import suits
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, namespace, wide
-from unhub.core.kernels import suits
+from unhub.core.execution import suits
 from unhub.core.logsumexp import LOG2_E, row_exponentials, row_logsumexp
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray

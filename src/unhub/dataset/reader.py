@@ -10,9 +10,9 @@ from weakref import WeakSet
 import numpy as np
 
 from unhub.core.arrays import free_memory, is_numpy, is_tensor
-from unhub.core.blocks import TEMPORARIES, block_rows, divided, tall_rows
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.core.execution import Execution, Executor
+from unhub.core.plan import TEMPORARIES, block_rows, divided, tall_rows
 from unhub.dataset.galleries import open_source
 from unhub.executors import local, memory_bytes
 from unhub.foundation.errors import InputError

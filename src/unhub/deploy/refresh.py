@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from unhub.api.correction import Correction
-from unhub.api.progress import Progress
 from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.dataset.galleries import unnamed_store
 from unhub.deploy.destinations import bias_name, owned_index, serving_export, why_not_followed
 from unhub.deploy.item_biases import Biases, Comparison
 from unhub.deploy.journal import exclusive_journal
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.foundation.types import FloatArray, IntArray
+from unhub.foundation.types import FloatArray, IntArray, Progress
 from unhub.foundation.wording import argument
 from unhub.stores import Block, Collection, Export, open_store
 

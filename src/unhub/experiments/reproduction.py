@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from unhub.api.progress import Progress
 from unhub.experiments import figures as paper_figures
 from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.figure_data import FigureData
@@ -20,6 +19,7 @@ from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import slug
+from unhub.foundation.types import Progress
 
 ALL: Literal["all"] = "all"
 FIGURE_FOLDER = "figures"

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unhub.api.evaluation import Evaluation
-from unhub.api.progress import Progress
 from unhub.dataset.experiment_file import Experiment, file_door
 from unhub.experiments.presets import Preset
 from unhub.experiments.sources import evaluated
 from unhub.foundation.errors import InputError
+from unhub.foundation.types import Progress
 from unhub.methods import Method
 from unhub.metrics import metric
 

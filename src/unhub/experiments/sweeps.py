@@ -9,7 +9,6 @@ import difflib
 import os
 from pathlib import Path
 
-from unhub.api.progress import Progress
 from unhub.experiments.experiment import Experiment, read_experiment
 from unhub.experiments.hashes import contents
 from unhub.experiments.presets import Preset, preset
@@ -20,6 +19,7 @@ from unhub.experiments.sweep_jobs import SWEEPS, SweepSettings, sources
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import slug
+from unhub.foundation.types import Progress
 
 
 def sweep(

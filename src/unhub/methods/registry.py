@@ -13,19 +13,14 @@ from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
 from unhub.foundation.plugins import load_offered, offered
 from unhub.foundation.safe_text import short_repr
-from unhub.methods.dbsn import DBSN
-from unhub.methods.dis import DIS, DISPaper
-from unhub.methods.dn import DN
-from unhub.methods.dsl import DSL
-from unhub.methods.dualis import DualDIS, DualIS
 from unhub.methods.gc import GC
-from unhub.methods.inverted_softmax import IS
+from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
 from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
-from unhub.methods.nearest_neighbours import CSLS, NNN, Centering
+from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
 from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import SN
+from unhub.methods.sn import DBSN, SN
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 from unhub.methods.validation import NAME, check_values, fault, fields_of
 
@@ -78,7 +73,7 @@ def register_method(cls: C) -> C:
 
     cls: a frozen dataclass with ``name``, ``title`` and ``description``, all hyper-parameters with defaults, and one of
     the verbs ``estimate`` (with ``bias_of`` and a field ``strength``), ``prepare`` or ``correct``. Inherit the other
-    facts from ``unhub.methods.MethodDefaults``, ``OneTemperature`` (a field ``tau``) or ``TwoTemperatures``.
+    facts from ``unhub.methods.Method``, ``OneTemperature`` (a field ``tau``) or ``TwoTemperatures``.
 
     Returns the class. A package offers its methods to everyone by entry points of the group "unhub.methods" instead.
     """

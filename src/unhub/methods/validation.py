@@ -18,7 +18,7 @@ _RESERVED = ("all", "saved")
 """what commands and the page call every method, and a correction as it was saved"""
 _FACTS = {
     "title": str, "description": str, "requires": frozenset, "marginals": frozenset, "iterative": bool,
-    "potentials": bool, "softmax": bool, "live": bool, "audit": bool,
+    "potentials": bool, "softmax": bool, "sparse": bool, "live": bool, "audit": bool,
 }  # fmt: skip
 _VERBS = ("estimate", "prepare", "correct")
 _KNOWN = {"requires": {"cross", "targets"}, "marginals": {"query_weight", "target_prior"}}
@@ -71,14 +71,14 @@ def fault(cls: Any) -> str | None:
         return f"its name is {short_repr(name)}; give it a name of lower-case letters, digits and underscores"
     for fact, kind in _FACTS.items():
         if not isinstance(getattr(cls, fact, None), kind):
-            return f"it has no {fact} ({kind.__name__}); set it on the class or inherit unhub.methods.MethodDefaults"
+            return f"it has no {fact} ({kind.__name__}); set it on the class or inherit unhub.methods.Method"
     for fact, known in _KNOWN.items():
         if not getattr(cls, fact) <= known:
             return f"its {fact} holds {sorted(getattr(cls, fact) - known)[0]!r}; there are {', '.join(sorted(known))}"
     if sum(hasattr(cls, verb) for verb in _VERBS) != 1:
         return f"it needs one verb of {', '.join(_VERBS)}"
     if not all(hasattr(cls, each) for each in ("at", "temperature", "rounds", "paper")):
-        return "it does not say how it takes a temperature; inherit unhub.methods.MethodDefaults or OneTemperature"
+        return "it does not say how it takes a temperature; inherit unhub.methods.Method or OneTemperature"
     if hasattr(cls, "estimate") and not (hasattr(cls, "bias_of") and "strength" in fields_of(cls)):
         return "a method that estimates a bias also needs bias_of and a field strength: float = 1.0"
     return _fault_of_fields(cls)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.kernels import suits
+from unhub.core.execution import suits
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 

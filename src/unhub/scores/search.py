@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, like, namespace
-from unhub.core.execution import Execution
-from unhub.core.kernels import compiled, suits
+from unhub.core.execution import Execution, compiled, suits
 from unhub.core.threads import parts_for, share
 from unhub.core.topk import merge_top, top_k
 from unhub.foundation.types import FloatArray
-from unhub.scores.folds import ONCE, fold
+from unhub.scores.folds import ONCE, Fold, fold
 from unhub.scores.source import ScoreSource
 
 FEW = 64
@@ -37,7 +36,7 @@ def search(source: ScoreSource, bias: FloatArray, k: int, execution: Execution =
 
 
 @dataclass(frozen=True)
-class TopTargets:
+class TopTargets(Fold):
     """The k largest s_ij + bias_j of each row; parts of the queries and parts of the gallery merge alike."""
 
     bias: FloatArray

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, namespace, wide
-from unhub.core.blocks import prefault
-from unhub.core.execution import Execution
-from unhub.core.kernels import compiled, suits
+from unhub.core.execution import Execution, compiled, suits
 from unhub.core.logsumexp import ColumnSums, log
-from unhub.core.plan import Plan
+from unhub.core.plan import Plan, prefault
 from unhub.core.sinkhorn_kernel import SinkhornKernel
 from unhub.foundation.types import FloatArray
 from unhub.scores.source import ScoreSource

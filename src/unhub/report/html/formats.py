@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from unhub.analysis.model import Card, Convergence, Line, Range, Sweep
 from unhub.analysis.story_model import Lorenz, Occurrence, ResultsTable
-from unhub.api.tables import value_text
+from unhub.metrics import metric
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
@@ -31,7 +31,7 @@ def number(name: str, value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return DASH
-    return value_text(name, value).replace("-", MINUS)
+    return metric(name).shown(value).replace("-", MINUS)
 
 
 def signed(value: float, digits: int = 1) -> str:
