@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from contextlib import contextmanager
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: scikit-learn skips a check without it
 
@@ -45,10 +47,35 @@ def shared_data():
 
 
 @pytest.fixture
-def own_registries(monkeypatch):
+def own_registries():
     """Methods and metrics that a test registers are forgotten after it."""
-    for registry in (methods.registry, metrics.registry):
-        monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
+    registries = methods.registry._REGISTERED, metrics.registry._REGISTERED
+    before = [dict(each) for each in registries]
+    yield
+    for registry, names in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(names)
+
+
+@pytest.fixture
+def calls_of():
+    """A context manager: the arguments of every call of some functions in this thread; none of them is replaced."""
+
+    @contextmanager
+    def watching(*functions):
+        calls, codes = [], {each.__code__ for each in functions}
+
+        def watch(frame, event, _):
+            if event == "call" and frame.f_code in codes:
+                calls.append({"def": frame.f_code.co_name, **frame.f_locals})
+
+        sys.setprofile(watch)
+        try:
+            yield calls
+        finally:
+            sys.setprofile(None)
+
+    return watching
 
 
 @pytest.fixture

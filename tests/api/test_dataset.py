@@ -5,13 +5,16 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import unhub
-from unhub.dataset import Bank, Dataset, galleries, reader
+from unhub.core.checks import check_scores, check_vectors
+from unhub.dataset import Bank, Dataset
 from unhub.foundation.errors import InputError
+from unhub.io import open_rows
 
 
 def unit(rng, rows, dim=16):
@@ -30,41 +33,31 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    opened, checked = Counter(), Counter()
-    open_rows, check_vectors, check_scores = galleries.open_rows, reader.check_vectors, reader.check_scores
+def counted(calls_of):
+    """A context manager: how often each array was opened, and how often it was checked."""
 
-    def counting_open(source, *, name):
-        opened[name] += 1
-        return open_rows(source, name=name)
+    @contextmanager
+    def counting():
+        opened, checked = Counter(), Counter()
+        with calls_of(open_rows, check_vectors, check_scores) as calls:
+            yield opened, checked
+        for call in calls:
+            (opened if call["def"] == "open_rows" else checked)[call["name"]] += 1
 
-    def counting_check(rows, name, **how):
-        checked[name] += 1
-        check_vectors(rows, name, **how)
-
-    def counting_scores(rows, name):
-        checked[name] += 1
-        check_scores(rows, name)
-
-    for module in (galleries, reader):
-        monkeypatch.setattr(module, "open_rows", counting_open)
-    monkeypatch.setattr(reader, "check_vectors", counting_check)
-    monkeypatch.setattr(reader, "check_scores", counting_scores)
-    return opened, checked
+    return counting
 
 
 def test_a_fit_opens_and_checks_each_array_once(files, counted):
-    opened, checked = counted
     banks = {name: files[name] for name in ("targets", "query_bank", "target_bank")}
-    unhub.fit("dbsn", **banks, tau=0.1)
+    with counted() as (opened, checked):
+        unhub.fit("dbsn", **banks, tau=0.1)
     assert opened == checked == dict.fromkeys(banks, 1)
 
 
 def test_an_evaluation_of_all_methods_both_ways_opens_and_checks_each_array_once(files, counted):
-    opened, checked = counted
-    result = unhub.evaluate(
-        **files, relevant=np.arange(40), methods=unhub.METHODS, direction="both", tau=0.1, resamples=10
-    )
+    given = files | {"relevant": np.arange(40), "methods": unhub.METHODS, "direction": "both"}
+    with counted() as (opened, checked):
+        result = unhub.evaluate(**given, tau=0.1, resamples=10)
     assert result.reverse is not None
     assert opened == checked == dict.fromkeys(files, 1)
 
@@ -76,20 +69,22 @@ def test_matrices_are_opened_and_checked_once(tmp_path, counted):
     for name, shape in (sizes | {"target_bank_scores": (10, 30)}).items():
         paths[name] = str(tmp_path / f"{name}.npy")
         np.save(paths[name], rng.uniform(-0.5, 0.5, size=shape).astype(np.float32))
-    unhub.evaluate(**paths, relevant=np.arange(20), methods=["none", "is", "dualis", "dbsn"], tau1=0.1, resamples=10)
-    assert counted[0] == counted[1] == dict.fromkeys(paths, 1)
+    given = paths | {"relevant": np.arange(20), "methods": ["none", "is", "dualis", "dbsn"]}
+    with counted() as (opened, checked):
+        unhub.evaluate(**given, tau1=0.1, resamples=10)
+    assert opened == checked == dict.fromkeys(paths, 1)
 
 
 def test_many_tasks_of_one_dataset_open_each_array_once(files, counted):
     banks = {"val": Bank(files["query_bank"], files["target_bank"]), "half": Bank(np.load(files["query_bank"])[:30])}
     data = Dataset(queries=files["queries"], targets=files["targets"], relevant="aligned", banks=banks)
-    for _ in range(2):
-        for bank in ("val", "half", None):
-            for direction in data.directions_of(bank).values():
-                assert data.task(direction, bank).relevance.queries == 40
-    data.items()
-    data.sample(400, seed=1).task()
-    assert counted[0] == counted[1] == {"queries": 1, "targets": 1, "query_bank": 2, "target_bank": 1}
+    tasks = [(way, bank) for bank in ("val", "half", None) for way in data.directions_of(bank).values()]
+    with counted() as (opened, checked):
+        for each in tasks * 2:
+            assert data.task(*each).relevance.queries == 40
+        data.items()
+        data.sample(400, seed=1).task()
+    assert opened == checked == {"queries": 1, "targets": 1, "query_bank": 2, "target_bank": 1}
 
 
 def test_a_dataset_is_what_the_keywords_say(files):

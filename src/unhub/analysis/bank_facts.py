@@ -8,8 +8,7 @@ from unhub.analysis.material import TEST
 from unhub.analysis.model import BankFacts, Range
 from unhub.analysis.whole import Whole
 from unhub.foundation.optional import installed
-from unhub.metrics import EMD, bank_precondition, emd, emd_from_scores
-from unhub.metrics.bank_precondition import BankPrecondition, bank_precondition_from_scores
+from unhub.metrics import EMD, BankPrecondition, bank_precondition, bank_precondition_from_scores, emd, emd_from_scores
 
 SAMPLE, ROUNDS = 500, 5
 """points of each set and how often they are drawn: a second for each distance"""

@@ -16,7 +16,7 @@ import numpy as np
 from unhub.api.artefact_file import open_artefact
 from unhub.api.artefact_parts import check_header, check_values, read_ids
 from unhub.api.correction import Correction, attach
-from unhub.api.unchanged import refuse_others
+from unhub.api.fitted_vectors import refuse_others
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.dataset import Reader

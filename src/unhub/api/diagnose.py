@@ -165,11 +165,7 @@ def diagnose(
     >>> diagnose(scores=np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])).hubs(1, k=1)
     (Hub(row=0, id='0', count=3),)
     """
-    arrays = {
-        "scores": scores, "queries": queries, "targets": targets, "target_ids": target_ids, "metric": metric,
-        "normalize": normalize, "memory": memory,
-    }  # fmt: skip
-    whole = dataset_of(data, arrays, {"metric": "cosine", "normalize": False})
+    whole = dataset_of(diagnose, locals())
     with whole.words():
         bank, ids = whole.test_scores(progress=progress), whole.target_ids()
     masked = ignore_self or whole.ignore_self

@@ -12,8 +12,8 @@ import numpy as np
 from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.facade import dataset_of, facade, warn
+from unhub.api.fitted_vectors import fingerprints, refuse_change
 from unhub.api.running import finite
-from unhub.api.unchanged import fingerprints, refuse_change
 from unhub.core.bias import Bias
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
@@ -100,25 +100,23 @@ def fit(
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
     [-0.101  0.101]
     """
+    arguments = locals()
     chosen = additive(method_by_name(method, given))
     kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
     if resume and chosen.rounds is None:
         raise InputError("resume", f"has no use: {chosen.name} reads the bank once", "leave it out")
-    arrays = {
-        "targets": targets, "query_bank": query_bank, "target_bank": target_bank, "scores": scores,
-        "cross_bank_scores": cross_bank_scores, "target_bank_scores": target_bank_scores, "target_ids": target_ids,
-        "query_weight": query_weight, "target_prior": target_prior, "ignore_self": ignore_self, "metric": metric,
-        "normalize": normalize, "memory": memory,
-    }  # fmt: skip
-    whole = dataset_of(data, arrays, {"ignore_self": False, "metric": "cosine", "normalize": False})
+    whole = dataset_of(fit, arguments)
     name = whole.bank_name(bank)
     with whole.words(name, "forward"):
         task = whole.task("forward", name, fit=True, executor=executor, progress=progress)
-        journal = Rounds(chosen.name, progress=progress, path=kept_at, resume=resume, keep=keep_checkpoint)
+        journal = Rounds(
+            chosen.name, progress=progress, path=kept_at, resume=resume, keep=keep_checkpoint,
+            clock=task.banks.execution.clock,
+        )  # fmt: skip
         try:
             correction = _fitted(chosen, whole, task, journal)
         except BaseException:
-            warn((*journal.remarks, *journal.notes))  # a checkpoint that was not written matters most now
+            warn((*journal.remarks, *journal.notes))  # a checkpoint that could not be written matters most now
             raise
     warn((*journal.remarks, *correction.notes))
     return correction

@@ -179,8 +179,10 @@ def _alone(correction: str, out: str | None) -> Iterator[None]:
 
 def _tail(loaded: Correction, new: Rows) -> tuple[str, ...] | None:
     """The ids of the last targets if these were appended already: the same ids and the same vectors."""
+    from unhub.api.fitted_vectors import ends_with
+
     ids = new.ids or _row_ids(loaded.bias.size - len(new), len(new))
-    return ids if loaded.ends_with(new, ids) else None
+    return ids if ends_with(loaded, new, ids) else None
 
 
 def _row_ids(first: int, count: int) -> tuple[str, ...]:

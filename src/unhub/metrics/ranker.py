@@ -11,8 +11,7 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics.rank_counts import equal_before, rank_counts, tie_policy
 from unhub.metrics.ranking import Ranking
 from unhub.metrics.relevance import Relevance
-from unhub.metrics.row_numbers import name_rows
-from unhub.metrics.target_groups import GroupMaximum
+from unhub.metrics.row_numbers import name_rows, whole_numbers
 
 BLOCK_SCORES = 1 << 19  # scores looked at together by `rank`: 4 MB in float64
 
@@ -101,6 +100,31 @@ class Ranker:
         itself[~itself.any(axis=1), -1] = True
         others: IntArray = found[~itself].reshape(len(scores), width)
         return others
+
+
+class GroupMaximum:
+    """The best score within each group: what CLIP4Clip ranks when a target has many captions.
+
+    >>> GroupMaximum([0, 1, 0])(np.array([[0.1, 0.2, 0.3]])).tolist()
+    [[0.3, 0.2]]
+    """
+
+    def __init__(self, groups: ArrayLike) -> None:
+        ids = whole_numbers(groups, "groups")
+        counts = np.bincount(ids) if ids.size and ids.min() >= 0 else np.zeros(1, dtype=np.int64)
+        if not counts.all():
+            raise InputError("groups must number the groups 0, 1, 2, .. without a gap, one number for each target.")
+        self.targets = ids.size
+        self.groups = counts.size
+        self._starts = np.cumsum(counts) - counts
+        in_order = bool((np.diff(ids) >= 0).all())
+        self._order = None if in_order else np.argsort(ids, kind="stable")
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        """(query, target) scores to (query, group) scores."""
+        ordered = scores if self._order is None else scores[:, self._order]
+        best: FloatArray = np.maximum.reduceat(ordered, self._starts, axis=1)
+        return best
 
 
 def _checked(scores: FloatArray, start: int, *, queries: int, columns: int) -> FloatArray:

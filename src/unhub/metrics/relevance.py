@@ -18,7 +18,6 @@ from unhub.metrics.row_numbers import (
     pairs_with_equal_labels,
     whole_numbers,
 )
-from unhub.metrics.target_groups import group_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +150,7 @@ class Relevance:
 
     def groups(self) -> IntArray:
         """The group of each target, from 0: targets relevant to the same query form one: (gallery,)."""
-        return group_targets(self.query_rows, self.targets, self.queries, self.gallery)
+        return _group_targets(self.query_rows, self.targets, self.queries, self.gallery)
 
     def grouped(self, groups: IntArray) -> Relevance:
         """The relevance of whole groups, each as relevant as its best target; the groups are the gallery."""
@@ -171,3 +170,30 @@ class Relevance:
         clusters = self.gallery + np.arange(self.queries)
         clusters[judged] = self.targets[self.indptr[:-1][judged]]
         return clusters
+
+
+def _group_targets(rows: IntArray, targets: IntArray, queries: int, gallery: int) -> IntArray:
+    """The group of each target: (gallery,). Targets relevant to the same query share one.
+
+    rows, targets: (total,), the pairs of a relevance, sorted by query. Groups are numbered from 0 in the
+    order of their queries; targets relevant to no query follow, each a group of its own.
+    """
+    owner = np.full(gallery, queries)  # the first query of each target; `queries` stands for none
+    np.minimum.at(owner, targets, rows)
+    counts = np.bincount(rows, minlength=queries)
+    smallest = np.full(queries, queries)  # the smallest owner among the targets of each query
+    np.minimum.at(smallest, rows, owner[targets])
+    # All targets of a query have one owner, whose set is as large: then the two sets are the same.
+    differs = (owner[targets] != smallest[rows]) | (counts[smallest[rows]] != counts[rows])
+    if differs.any():
+        query = int(rows[np.argmax(differs)])
+        other = int(smallest[query])
+        shared = int(targets[(rows == query) & (owner[targets] == other)][0])
+        raise InputError(
+            f"target {shared} is relevant to query {other} and query {query}, whose other targets differ, "
+            f"so the targets do not form groups; rank them one by one."
+        )
+    alone = owner == queries
+    owner[alone] += np.arange(np.count_nonzero(alone))
+    groups: IntArray = np.unique(owner, return_inverse=True)[1]
+    return groups
