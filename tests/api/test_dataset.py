@@ -250,3 +250,30 @@ def test_results_show_small_and_as_tables(files):
     assert result.to_frame().loc[("forward", "sn"), "R@1"] == result["sn"]["R@1"]
     assert diagnosis.to_frame().loc["skew", 10] == diagnosis["skew@10"]
     assert correction.to_frame()["bias"].tolist() == correction.bias.tolist()
+
+
+def test_results_draw_themselves(files):
+    pytest.importorskip("matplotlib")
+    result = unhub.evaluate(**files, relevant=np.arange(40), methods=["none", "sn"], tau=0.1, resamples=10)
+    diagnosis = unhub.diagnose(queries=files["queries"], targets=files["targets"])
+    correction = unhub.fit("is", targets=files["targets"], query_bank=files["query_bank"], tau=0.1)
+    figure = result.plot(k=1)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["no correction", "SN"]
+    assert figure.axes[0].get_xlabel() == "queries that have the target first"
+    before = figure.axes[0].patches[0].get_data()
+    often = np.bincount(result["none"].top[:, 0], minlength=40)
+    assert np.array_equal(before.values, np.maximum(np.histogram(often, before.edges)[0], 0.5))
+    alone = diagnosis.plot(k=1).axes[0].patches[0].get_data()
+    assert np.array_equal(alone.values[: len(before.values)], before.values[: len(alone.values)])
+    assert sum(bar.get_height() for bar in correction.plot().axes[0].patches) == 40
+    with pytest.raises(InputError, match="k is 7; a diagnosis counts the first 1, 5, 10"):
+        diagnosis.plot(k=7)
+
+
+def test_hits_show_what_there_is(files):
+    correction = unhub.fit("is", targets=files["targets"], query_bank=files["query_bank"], tau=0.1)
+    one, many = correction.search(np.load(files["queries"])[0], k=3), correction.search(files["queries"], k=3)
+    assert "…" not in repr(one)
+    assert repr(one).startswith("Hits(3 hits: ")
+    assert repr(many).startswith("Hits(40 queries x 3: ")
+    assert repr(many).endswith(", …)")

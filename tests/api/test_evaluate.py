@@ -353,3 +353,18 @@ def test_a_method_given_twice_the_same_or_with_other_settings(scores, vectors):
     result = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=methods)
     assert list(result) == ["sn(iterations=1000, tol=0.001)", "sn(iterations=10, tol=None)",
                             "sn(iterations=10, tol=None)#2"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("always::unhub.UnhubWarning")
+def test_what_a_plan_misses_is_a_note_and_one_warning():
+    scores = np.random.default_rng(2).random((9, 4))
+    sentence = "the plan of sparse_k(k=1) misses the share of a query by up to"
+    with pytest.warns(unhub.UnhubWarning) as shown:
+        result = unhub.evaluate(scores=scores, relevant=np.arange(9) % 4, methods=["none", "sparse_k"], resamples=10)
+    assert [sentence in str(each.message) for each in shown] == [True]
+    assert sentence in result["sparse_k"].warnings[0]
+    assert result["none"].notes == ()
+    assert "sparse_k: most of a plan is zero" in result.table()
+    with pytest.warns(unhub.UnhubWarning) as shown:
+        unhub.normalize("sparse_k", scores=scores)
+    assert [sentence in str(each.message) for each in shown] == [True]

@@ -13,6 +13,7 @@ from unhub.api import notebook
 from unhub.api.facade import dataset_of, facade
 from unhub.core.topk import top_k
 from unhub.dataset import Dataset
+from unhub.foundation import tables
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
 from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
@@ -55,15 +56,21 @@ class Diagnosis:
 
     def _repr_html_(self) -> str:
         """The numbers and how often targets are among the first, for a notebook."""
-        numbers = self._by_depth()
-        rows = [[name, *(f"{value:.2f}" for value in values.values())] for name, values in numbers.items()]
-        header = ["", *(f"k = {k}" for k in self.counts)]
-        picture = notebook.histogram(self.counts[DEPTH], f"targets by how often they are among the first {DEPTH}")
-        return notebook.html_table(notebook.plain_table(self.sentence, header, rows), picture)
+        title = f"targets by how often they are among the first {DEPTH}"
+        return notebook.html_table(self._table(), notebook.histogram(self.counts[DEPTH], title))
+
+    def plot(self, k: int = DEPTH) -> Any:
+        """How often targets are among the first k: a matplotlib figure, as the report draws it."""
+        return notebook.figures().diagnosis(self, k)
 
     def to_frame(self) -> Any:
         """The numbers as a pandas DataFrame: one row for each measure, one column for each k."""
         return notebook.frame(self._by_depth(), "measure")
+
+    def _table(self) -> tables.Table:
+        rows = [[name, *(f"{value:.2f}" for value in by_k.values())] for name, by_k in self._by_depth().items()]
+        scores = f"scores {self.low:.3f} to {self.high:.3f}, std {self.spread:.4f}; tau='auto' is {self.tau:.3g}"
+        return notebook.plain_table(self.sentence, ["", *(f"k = {k}" for k in self.counts)], rows, [scores])
 
     def _by_depth(self) -> dict[str, dict[int, float]]:
         names = dict.fromkeys(full.partition("@")[0] for full in self.values)
@@ -100,15 +107,7 @@ class Diagnosis:
 
     def table(self) -> str:
         """The numbers as plain text, k = 1, 5, 10 in columns."""
-        lines = [self.sentence, "", f"{'':12}{'k = 1':>10}{'k = 5':>10}{'k = 10':>10}"]
-        for name in dict.fromkeys(full.partition("@")[0] for full in self.values):
-            numbers = "".join(f"{self.values[f'{name}@{k}']:>10.2f}" for k in (1, 5, 10))
-            lines.append(f"{name:12}{numbers}")
-        lines += [
-            "",
-            f"scores {self.low:.3f} to {self.high:.3f}, std {self.spread:.4f}; tau='auto' is {self.tau:.3g}",
-        ]
-        return "\n".join(lines)
+        return tables.text(self._table())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -44,7 +44,7 @@ class Hits:
             return f"Hits({size})"
         first = zip(self.ids[0] if many else self.ids, self.scores[0] if many else self.scores, strict=True)
         shown = [f"{name} ({float(score):.3f})" for name, score in first]
-        more = ", …" if len(shown) > SHOWN or len(self.ids) > 1 else ""
+        more = ", …" if len(shown) > SHOWN or (many and len(self) > 1) else ""
         return f"Hits({size}: {', '.join(shown[:SHOWN])}{more})"
 
     @property

@@ -31,8 +31,8 @@ def frame(rows: Mapping[Any, Mapping[Any, Any]], index: str) -> Any:
 
 
 def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Table:
-    """A table of plain texts."""
-    return Table(title, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), tuple(notes))
+    """A table of plain texts; words in the first column, numbers in the others."""
+    return Table(title, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), tuple(notes), left=(0,))
 
 
 def html_table(table: Table, svg: str) -> str:

@@ -16,19 +16,22 @@ WORTH_KEEPING = 0.25
 """share of the rows below which keeping them saves less than a taller block does"""
 
 LARGEST_BLOCK = 1 << 20
-"""scores in a block at the most: past this a block leaves the cache and gains nothing"""
+"""scores in a block, at most: a larger one leaves the cache and gains nothing"""
 
 LARGEST_TALL_BLOCK = 1 << 27
-"""scores in a tall block at the most: about a second of a processor's time, half a gigabyte"""
+"""scores in a tall block, at most: about a second of a processor's time, half a gigabyte"""
 
 TALL_ROWS = 4096
-"""rows from which on a matrix product hardly gains from more; fresh memory for them has its price too"""
+"""rows beyond which a matrix product hardly gets faster, while fresh memory still costs"""
 
 FEWEST_ROWS = 64
-"""rows that a matrix product wants at once, whatever the width"""
+"""rows that a matrix product needs at once to be fast, whatever the width"""
+
+WORTH_FAULTING = 1 << 22
+"""bytes below which waking a thread costs more than the pages do"""
 
 PAGE = 1 << 12
-"""bytes that the system hands out at once, at least"""
+"""bytes of a page of memory, at least"""
 
 TEMPORARIES = 6
 """arrays of a block's size that may be alive at once: scores, shifted scores, exponentials, float64 sums"""
@@ -48,11 +51,13 @@ def tall_rows(columns: int, memory: int, at_most: int | None = None) -> int:
 
 
 def prefault(shape: tuple[int, int], dtype: Any, threads: int) -> AnyArray:
-    """Fresh memory, of which every page was written to once.
+    """Fresh memory, every page of which was written to once.
 
-    The system hands out its pages far faster in order than to the threads of a product that ask here and there.
+    The system hands out pages far faster in order than to the threads of a product that ask here and there.
     """
     memory = np.empty(shape, dtype)
+    if memory.nbytes < WORTH_FAULTING:
+        return memory
     pages = memory.reshape(-1)[:: max(1, PAGE // memory.itemsize)]
 
     def touch(part: int, start: int, stop: int) -> None:
@@ -84,7 +89,7 @@ class Plan:
     block_rows: int
     number_bytes: int = 4
     logs: bool = False
-    """the kernel's numbers were too small, so that scores are kept, for passes in the log domain"""
+    """scores are kept instead of the kernel, whose numbers were too small, and steps run in the log domain"""
 
     @property
     def kept_bytes(self) -> int:
