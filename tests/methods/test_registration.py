@@ -77,7 +77,7 @@ WRONG = {
     ),
     "no plain type": (
         lambda: dataclasses.make_dataclass("Wrong", [("size", list, ())], bases=(Flat,), frozen=True),
-        "its hyper-parameter size is no plain number",
+        "its hyper-parameter size is not a plain number",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""``diagnose``: how uneven retrieval is before any correction."""
+"""``diagnose``: how uneven retrieval is with no correction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Hub:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
-    """Hubness of raw scores: the k-occurrence of every target, zeros included, and what it amounts to."""
+    """Hubness with no correction: the k-occurrence of every target, zeros included, and numbers computed from it."""
 
     values: Mapping[str, float]
     counts: Mapping[int, IntArray]
@@ -95,7 +95,7 @@ class Diagnosis:
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
+        """The diagnosis in one sentence."""
         heads = max(1, round(0.01 * self.gallery))
         skew = self["skew@10"]
         kind = "even" if skew < MILD else "uneven" if skew < STRONG else "very uneven"
@@ -148,12 +148,12 @@ def diagnose(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
-    """Hubness before any correction.
+    """Hubness with no correction.
 
     data: a Dataset in place of the arrays below.
     scores: (query, gallery) a matrix instead of embeddings.
     queries: (query, dim) embeddings. targets: (gallery, dim) embeddings.
-    target_ids: ids of the gallery, where it has none of its own.
+    target_ids: ids of the gallery, if it comes without.
     ignore_self: query i is target i, and is left out of its own results.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
@@ -177,10 +177,10 @@ def diagnose(
         )
     top = _top(with_progress(Banks(bank), "diagnose", progress).queries, masked)
     size = bank.shape[1]
-    seen = spread(bank)
+    scale = spread(bank)
     counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}
     values = summarise(Ranking.from_top(top, size), HUBNESS_METRICS)
-    return Diagnosis(values, counts, ids, bank.shape[0], size, seen.std, seen.low, seen.high, seen.tau)
+    return Diagnosis(values, counts, ids, bank.shape[0], size, scale.std, scale.low, scale.high, scale.tau)
 
 
 def _top(bank: ScoreSource, ignore_self: bool) -> IntArray:

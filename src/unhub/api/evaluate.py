@@ -26,7 +26,7 @@ from unhub.metrics import metric as metric_by_name
 
 Direction = Literal["forward", "reverse", "both"]
 DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
-UNSEEN = "The bank that this correction was fitted on is not here, so it is not known whether test queries were in it."
+UNSEEN = "The bank of this correction is not in its file, so test queries may have been in it."
 
 
 @facade
@@ -63,7 +63,7 @@ def evaluate(
     resamples: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
-    **given: Unpack[HyperParameters],
+    **hyper_parameters: Unpack[HyperParameters],
 ) -> Evaluation:
     """Every method on every metric, for test queries against a gallery.
 
@@ -90,14 +90,14 @@ def evaluate(
     ignore_self: query i is target i, and is left out of its own results.
     allow_overlap: test queries may be in the bank, which makes the rows transductive.
     allow_empty: queries without a relevant target are left out.
-    query_ids, target_ids: ids, where the arrays have none of their own.
+    query_ids, target_ids: ids, if the arrays come without.
     query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
     resamples, seed: of the bootstrap intervals.
     executor: as in ``fit``.
     progress: called with the name of the work, how much is done, and how much there is.
-    given: hyper-parameters by name; each reaches every method that has it.
+    hyper_parameters: by name; each reaches every method that has it.
 
     Returns an Evaluation: ``result["sn"]["R@1"]``, ``result.table()``.
 
@@ -115,7 +115,7 @@ def evaluate(
     if judged is not None:
         others = [] if methods is DEFAULT_METHODS else [each for each in wanted if _name(each) != judged.method.name]
         wanted = ["none", judged.method, *(each for each in others if _name(each) != "none")]
-    chosen = methods_by_name(wanted, given)
+    chosen = methods_by_name(wanted, hyper_parameters)
     if judged is not None:
         chosen = (chosen[0], judged.method, *chosen[2:])
         if direction != "forward":

@@ -1,4 +1,4 @@
-"""What every function that users call has in common: mistyped arguments are answered, and notes become warnings."""
+"""What all public functions share: mistyped arguments get a hint, and notes become warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running methods on a task: each corrects, ranks and is measured the same way."""
+"""Running methods on a task: each corrects, ranks and is measured in the same way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from unhub.scores import Banks, ScoreSource, blocks, spread
 from unhub.scores.views import mask_self
 
 WHOLE_MATRIX_BYTES = 8 << 30
-"""float64 matrices past this are not attempted by methods that need the whole matrix at once"""
+"""largest float64 matrix for methods that need the whole matrix at once"""
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,16 @@ class Options:
             raise InputError("group_targets", both, "a group is not one of the queries")
 
 
-def run(
-    task: Task,
-    chosen: Sequence[Method],
-    options: Options,
-    known: Mapping[str, Bias] | None = None,
-) -> Evaluation:
+def run(task: Task, chosen: Sequence[Method], options: Options, known: Mapping[str, Bias] | None = None) -> Evaluation:
     """Every method on the task; known: biases that were estimated before, by the label of the row.
 
-    Nothing warns here: what the caller should know is among the result's notes.
+    It does not warn: what the caller should know is in the notes of the result.
     """
     skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [each for each in chosen if each.name not in skipped]
-    seen = spread(task.banks.queries)
-    task = replace(task, banks=replace(task.banks, largest=seen.largest))
-    resolved = [resolve(each, task.banks.queries, seen) for each in running]
+    scale = spread(task.banks.queries)
+    task = replace(task, banks=replace(task.banks, largest=scale.largest))
+    resolved = [resolve(each, task.banks.queries, scale) for each in running]
     rows: dict[str, MethodResult] = {}
     clusters: Any = None
     for done, (label, each) in enumerate(zip(labels([each.method for each in resolved]), resolved, strict=True)):
@@ -79,7 +74,7 @@ def run(
             skipped[label] = f"skipped; {error}"
             continue
         clusters = ranking.relevance.clusters()
-        if options.ignore_self:  # an item is its own class's too, though it is not right for itself
+        if options.ignore_self:  # an item belongs to its own class, though it is not right for itself
             clusters = np.minimum(clusters, np.arange(len(clusters)))
     rows = _with_intervals(rows, clusters, options)
     return Evaluation(rows, options.metrics, _settings(task, options), clusters, skipped)
@@ -92,29 +87,29 @@ def measure_method(
     began = time.perf_counter()
     method = resolved.method
     assert task.scores is not None
-    fixed = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
+    corrected = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
     ranker = _ranker(task, options)
-    for start, rows in fixed.rows:
+    for start, rows in corrected.rows:
         ranker.add(start, rows)
     ranking = ranker.result()
-    bias = fixed.bias
-    found = measure(ranking, options.metrics)
+    bias = corrected.bias
+    measured = measure(ranking, options.metrics)
     return (
         MethodResult(
             label=label,
             method=method.name,
             settings=settings(method),
-            values=found.values,
+            values=measured.values,
             intervals={},
-            per_query=found.per_query,
+            per_query=measured.per_query,
             top=ranking.top,
             transductive=method.name != "none" and (task.transductive or is_matrix_only(method)),
             status=None if bias is None else bias.status,
             iterations=0 if bias is None else bias.iterations,
             marginal_error=None if bias is None else bias.marginal_error,
-            bias=None if fixed.added is None else fixed.added.astype(np.float32),
+            bias=None if corrected.added is None else corrected.added.astype(np.float32),
             seconds=time.perf_counter() - began,
-            notes=resolved.notes + fixed.notes,
+            notes=resolved.notes + corrected.notes,
             sparse=method.sparse,
         ),
         ranking,
@@ -212,7 +207,7 @@ def apply_method(
 
 
 def finite(method: Method, bias: Bias) -> Bias:
-    """The bias, if it is a number for every target; scores beyond float32 and weights beyond reason make it none."""
+    """The bias, if it is finite for every target; otherwise an error."""
     wrong = np.flatnonzero(~np.isfinite(bias.values))
     if wrong.size:
         raise InputError(

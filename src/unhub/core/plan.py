@@ -67,8 +67,8 @@ def prefault(shape: tuple[int, int], dtype: Any, threads: int) -> AnyArray:
     return memory
 
 
-def divided(memory: int) -> tuple[int, int]:
-    """The bytes for blocks at work and the bytes for blocks kept: a quarter and the rest."""
+def split_memory(memory: int) -> tuple[int, int]:
+    """Bytes for the blocks in work, a quarter, and for the blocks that are kept, the rest."""
     return memory // 4, memory - memory // 4
 
 

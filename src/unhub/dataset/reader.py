@@ -12,7 +12,7 @@ import numpy as np
 from unhub.core.arrays import free_memory, is_numpy, is_tensor
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.core.execution import Execution, Executor
-from unhub.core.plan import TEMPORARIES, block_rows, divided, tall_rows
+from unhub.core.plan import TEMPORARIES, block_rows, split_memory, tall_rows
 from unhub.dataset.galleries import open_source
 from unhub.executors import local, memory_bytes
 from unhub.foundation.errors import InputError
@@ -137,7 +137,7 @@ class Reader:
 
     @property
     def _working(self) -> int:
-        return divided(self._memory)[0]
+        return split_memory(self._memory)[0]
 
     @property
     def _at_most(self) -> int | None:
@@ -146,7 +146,7 @@ class Reader:
 
     def budget(self) -> Budget:
         """What the caches of one task may keep between them; as much is left for a method that keeps its own."""
-        return Budget(divided(self._memory)[1] // 2)
+        return Budget(split_memory(self._memory)[1] // 2)
 
     def execution(self, bank: ScoreSource) -> Execution:
         """How to compute with this bank; its memory as given, or half of what is free where scores are made."""

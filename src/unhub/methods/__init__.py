@@ -37,7 +37,7 @@ from unhub.methods.registry import (
 )  # fmt: skip
 from unhub.methods.single_sinkhorn import SingleSinkhorn
 from unhub.methods.sn import DBSN, SN
-from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, automatic, filled, resolve
+from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, auto_temperature, fill_auto, resolve
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "OTN", "SN", "AdditiveMethod", "Centering", "ClosedForm", "Corrected", "DISPaper", "DualDIS", "DualIS",
     "HyperParameters", "LocalScaling", "MatrixMethod", "Method", "MutualProximity", "NoCorrection", "OneTemperature",
     "ResolvedMethod", "RowMethod", "SingleSinkhorn", "SparseK", "TwoTemperatures", "UnknownMethodError", "additive",
-    "automatic", "configure", "filled", "hyper_parameters", "is_additive", "is_matrix_only", "method", "method_class",
-    "method_classes", "method_names", "methods", "register_method", "resolve", "settings", "stored_method", "title_of",
+    "auto_temperature", "configure", "fill_auto", "hyper_parameters", "is_additive", "is_matrix_only", "method",
+    "method_class", "method_classes", "method_names", "methods", "register_method", "resolve", "settings",
+    "stored_method", "title_of",
 ]  # fmt: skip

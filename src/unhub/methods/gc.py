@@ -12,7 +12,7 @@ from unhub.methods.protocol import CorrectRows, Method
 from unhub.scores import Banks, Budget, ScoreSource
 
 SLAB = 1024
-"""bank rows sorted together: enough that looking queries up costs more than the loop over targets"""
+"""bank rows sorted together: enough that looking up queries costs more than the loop over targets"""
 
 MOST_KEPT = 1 << 29
 """bytes of sorted scores kept between blocks of queries"""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unhub.core.logsumexp import column_logsumexp as block_logsumexp
-from unhub.core.parameters import Temperature, checked, count, settled, strength_number, temperature
+from unhub.core.parameters import Temperature, as_number, count, strength_number, temperature, validate
 from unhub.foundation.types import BoolArray, FloatArray
 from unhub.methods.protocol import ClosedForm, Corrected, CorrectRows, OneTemperature, TwoTemperatures
 from unhub.scores import Banks, activation_set, column_logsumexp
@@ -33,11 +33,11 @@ class IS(ClosedForm, OneTemperature):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, strength=strength_number)
+        validate(self, tau=temperature, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-tau LSE_u(s_uj / tau + log w_u) + tau log b_j of any targets."""
-        tau = settled(self.tau)
+        tau = as_number(self.tau)
         return tau * banks.log_prior() - column_logsumexp(banks.queries, tau, banks.row_potential(tau), banks.execution)
 
 
@@ -59,7 +59,7 @@ class DIS(OneTemperature):
     k: int = 1
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, k=count)
+        validate(self, tau=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected where their raw first target is active."""
@@ -87,11 +87,11 @@ class DISPaper(OneTemperature):
     k: int = 1
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, k=count)
+        validate(self, tau=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows by the literal formula, which mix two units."""
-        tau = settled(self.tau)
+        tau = as_number(self.tau)
         active = activation_set(banks.queries, self.k, banks.execution)
         normaliser = column_logsumexp(banks.queries, tau, None, banks.execution)
 
@@ -120,11 +120,11 @@ class DualIS(ClosedForm, TwoTemperatures):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau1=temperature, tau2=temperature, strength=strength_number)
+        validate(self, tau1=temperature, tau2=temperature, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-lambda (LSE_u + LSE_v) + lambda log b_j of any targets."""
-        tau1, tau2 = settled(self.tau1), settled(self.tau2)
+        tau1, tau2 = as_number(self.tau1), as_number(self.tau2)
         from_queries, from_targets = halves(banks, tau1, tau2)
         scale = joint_temperature(tau1, tau2)
         return scale * (banks.log_prior() - from_queries - from_targets)
@@ -150,12 +150,12 @@ class DualDIS(TwoTemperatures):
     k: int = 1
 
     def __post_init__(self) -> None:
-        checked(self, tau1=temperature, tau2=temperature, k=count)
+        validate(self, tau1=temperature, tau2=temperature, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected by the factors whose activation set holds their raw first target."""
         assert banks.targets is not None, "callers check Method.requires"
-        tau1, tau2 = settled(self.tau1), settled(self.tau2)
+        tau1, tau2 = as_number(self.tau1), as_number(self.tau2)
         scale = joint_temperature(tau1, tau2)
         sums = halves(banks, tau1, tau2)
         active = (
@@ -185,11 +185,11 @@ class DSL(OneTemperature):
     tau: Temperature = "auto"
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature)
+        validate(self, tau=temperature)
 
     def correct(self, scores: FloatArray) -> Corrected:
         """The product of each score and its share of the column."""
-        tau = settled(self.tau)
+        tau = as_number(self.tau)
         s = scores.astype(np.float64)
         return Corrected(s * np.exp((s - block_logsumexp(s, tau)) / tau))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import checked, count
+from unhub.core.parameters import count, validate
 from unhub.core.topk import top_k
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows, Method
@@ -31,7 +31,7 @@ class LocalScaling(Method):
     k: int = 10
 
     def __post_init__(self) -> None:
-        checked(self, k=count)
+        validate(self, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of scaled similarities in (0, 1]."""
@@ -59,7 +59,7 @@ class NICDM(Method):
     k: int = 10
 
     def __post_init__(self) -> None:
-        checked(self, k=count)
+        validate(self, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of one minus the scaled distance."""

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import checked, count, not_negative, positive, strength_number
+from unhub.core.parameters import count, not_negative, positive, strength_number, validate
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import ClosedForm, CorrectRows, Method
 from unhub.scores import Banks, column_means, column_top, columns
 
 BYTES, SLACK = 128, 64
-"""bytes for each of the k scores that a column holds, and for some more, in all copies: galleries that would need more
-than the memory are done a part at a time"""
+"""bytes for each of the k + SLACK scores of a column, all copies included: a gallery that would need more than the
+memory is done in parts"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class NNN(ClosedForm, Method):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, alpha=not_negative, strength=strength_number)
+        validate(self, k=count, alpha=not_negative, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-alpha * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -54,7 +54,7 @@ class CSLS(ClosedForm, Method):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, strength=strength_number)
+        validate(self, k=count, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-1/2 * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -77,7 +77,7 @@ class Centering(Method):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, gamma=positive)
+        validate(self, k=count, gamma=positive)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows with each target's local affinity taken out."""
@@ -102,7 +102,7 @@ class DN(ClosedForm, Method):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, w=not_negative, strength=strength_number)
+        validate(self, w=not_negative, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-w * mean bank score of any targets."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import checked, strength_number
+from unhub.core.parameters import strength_number, validate
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import ClosedForm, Method
 from unhub.scores import Banks
@@ -25,7 +25,7 @@ class NoCorrection(ClosedForm, Method):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, strength=strength_number)
+        validate(self, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """Zero for any targets."""

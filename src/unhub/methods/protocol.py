@@ -27,7 +27,7 @@ TAU2_PER_TAU1 = 50.0
 class Method(Protocol):
     """A frozen dataclass with facts on its class; its fields are its hyper-parameters.
 
-    Inherit from it for the facts that most methods share. As it stands it has no temperature and reads the bank once.
+    Inherit from it for the facts that most methods share. By itself it has no temperature and reads the bank once.
     """
 
     name: ClassVar[str]
@@ -48,7 +48,7 @@ class Method(Protocol):
     sparse: ClassVar[bool] = False
     """whether most of its corrected scores are zero, and so tied"""
     live: ClassVar[bool] = True
-    """whether it is fast enough for a page that computes while somebody waits"""
+    """whether it is fast enough for the page, which computes while a person waits"""
     audit: ClassVar[bool] = False
     """whether it is for comparison only, not for use"""
     constants: ClassVar[Mapping[str, Any]] = {}

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 from unhub.core.bias import Bias
 from unhub.core.parameters import (
     Temperature,
-    checked,
+    as_number,
     optional_count,
     optional_positive,
-    settled,
     strength_number,
     temperature,
+    validate,
 )  # fmt: skip
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import OneTemperature
@@ -38,7 +38,7 @@ class Sinkhorn(OneTemperature):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
+        validate(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
 
     @property
     def rounds(self) -> int:
@@ -51,12 +51,12 @@ class Sinkhorn(OneTemperature):
         alpha holds all that a target bank contributed.
         """
         assert potentials is not None, "Sinkhorn methods save their potentials"
-        tau = settled(self.tau)
+        tau = as_number(self.tau)
         return tau * banks.log_prior() - column_logsumexp(banks.queries, tau, potentials, banks.execution)
 
     def _balance(self, source: ScoreSource, banks: Banks) -> Bias:
         """The bias of the gallery, the first columns of the source, from Sinkhorn potentials."""
-        tau, gallery = settled(self.tau), banks.queries.shape[1]
+        tau, gallery = as_number(self.tau), banks.queries.shape[1]
         a, b = banks.query_marginal(), banks.target_marginal(extra=source.shape[1] - gallery)
         largest = banks.largest
         if largest is not None and banks.cross is not None and source is not banks.queries:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import checked, count, positive
+from unhub.core.parameters import count, positive, validate
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import Corrected, Method
 from unhub.solvers.transport import assignment, smooth_plan, transport_plan
@@ -57,7 +57,7 @@ class L2N(Method):
     reg: float = 0.05
 
     def __post_init__(self) -> None:
-        checked(self, reg=positive)
+        validate(self, reg=positive)
 
     def correct(self, scores: FloatArray) -> Corrected:
         """The plan (query, gallery), float64, sparse."""
@@ -77,7 +77,7 @@ class SparseK(Method):
     reg: float = 0.05
 
     def __post_init__(self) -> None:
-        checked(self, k=count, reg=positive)
+        validate(self, k=count, reg=positive)
 
     def correct(self, scores: FloatArray) -> Corrected:
         """The plan (query, gallery), float64, at most k entries in a column."""

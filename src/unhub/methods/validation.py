@@ -1,4 +1,4 @@
-"""Whether a class can be a method, and whether the values that a file gives fit it."""
+"""Whether a class can be a method, and whether values from a file fit it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = r"[a-z][a-z0-9_]{0,39}"
 """of a method"""
 _PLAIN = (bool, int, float, str, type(None))
 _RESERVED = ("all", "saved")
-"""what commands and the page call every method, and a correction as it was saved"""
+"""words of commands and the page: every method, and a correction as it was saved"""
 _FACTS = {
     "title": str, "description": str, "requires": frozenset, "marginals": frozenset, "iterative": bool,
     "potentials": bool, "softmax": bool, "sparse": bool, "live": bool, "audit": bool,
@@ -46,7 +46,7 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a plain value is of a declared type; a whole number is a float as well, and nothing is infinite."""
+    """Whether a plain value has a declared type; a whole number is also a float, and no number is infinite."""
     if get_origin(hint) in (Union, types.UnionType):
         return any(_fits(value, each) for each in get_args(hint))
     if get_origin(hint) is Literal:
@@ -93,5 +93,5 @@ def _fault_of_fields(cls: type[Any]) -> str | None:
         if field.default is dataclasses.MISSING:
             return f"its hyper-parameter {field.name} has no default"
         if not _is_plain(hints[field.name]):
-            return f"its hyper-parameter {field.name} is no plain number, text, switch or None"
+            return f"its hyper-parameter {field.name} is not a plain number, text, switch or None"
     return None

@@ -138,9 +138,7 @@ def bank_precondition_from_scores(
     how: Any = {"sample": sample, "rounds": rounds, "seed": seed}
     both = np.concatenate((target_scores, target_bank_scores), axis=1)
     return _verdict(
-        emd_from_scores(target_bank_scores, **how),
-        emd_from_scores(target_scores, **how),
-        emd_from_scores(both, **how),
+        emd_from_scores(target_bank_scores, **how), emd_from_scores(target_scores, **how), emd_from_scores(both, **how)
     )
 
 

@@ -76,7 +76,7 @@ def _by_sorting(scores: FloatArray, indptr: IntArray, targets: IntArray) -> tupl
 
 
 def equal_before(scores: FloatArray, rows: IntArray, targets: IntArray, shared: IntArray) -> IntArray:
-    """Of each chosen target: how many equal scores of its row stand at a lower index: (total,)."""
+    """Of each chosen target: how many equal scores of its row have a lower index: (total,)."""
     before = np.zeros(targets.size, dtype=np.int64)
     for entry in np.flatnonzero(shared > 1):
         line, target = scores[rows[entry]], targets[entry]
@@ -85,7 +85,7 @@ def equal_before(scores: FloatArray, rows: IntArray, targets: IntArray, shared: 
 
 
 def tie_policy(name: str) -> TiePolicy:
-    """The policy of that name, or a sentence that lists the names."""
+    """The policy of that name, or an error that lists the names."""
     if name not in TIES:
         raise InputError("ties", f"is {name!r}, which is not a tie policy", f"choose one of {', '.join(TIES)}")
     return TIES[name]

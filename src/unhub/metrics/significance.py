@@ -15,7 +15,7 @@ CHUNK = 1 << 22
 """cluster weights held at once"""
 
 LEVEL = 0.95
-"""of every interval"""
+"""level of every interval"""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,7 @@ class Interval:
 
 
 def bootstrap_mean(
-    values: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    rounds: int = 2000,
-    level: float = LEVEL,
-    seed: int = 0,
+    values: ArrayLike, *, clusters: ArrayLike | None = None, rounds: int = 2000, level: float = LEVEL, seed: int = 0
 ) -> Interval:
     """The mean of per-query values and its interval; NaN values (queries not judged) are left out.
 
@@ -54,7 +49,7 @@ def bootstrap_mean(
             "clusters", f"has shape {ids.shape} but there are {array.size} queries", "give one id for each"
         )
     if not 0 < level < 1:
-        raise InputError("level", f"is {level}", "an interval's level lies between 0 and 1, such as 0.95")
+        raise InputError("level", f"is {level}", "an interval's level is between 0 and 1, such as 0.95")
     if rounds < 1:
         raise InputError("rounds", f"is {rounds}", "resample at least once")
     array, ids = array[judged], ids[judged]
@@ -116,7 +111,7 @@ def resampled_means(columns: FloatArray, clusters: AnyArray, *, rounds: int, see
 
 @lru_cache(maxsize=2)
 def _draws(size: int, rounds: int, seed: int) -> NDArray[np.float64]:
-    """How often each of so many clusters is drawn in each round; kept for who asks again, as a live page does."""
+    """How often each cluster is drawn in each round; cached, since the page asks again and again."""
     drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=rounds).astype(np.float64)
     drawn.flags.writeable = False
     return drawn
@@ -177,7 +172,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """The p-values adjusted for being several, in the order given: compare each with the level as usual.
+    """The p-values adjusted for multiple tests, in the same order: compare each with the level as usual.
 
     Sorted ascending, p_(i) becomes the largest of (m - j + 1) p_(j) over j <= i, at most 1.
 

@@ -1,4 +1,4 @@
-"""A bank whose scores are inner products of embeddings, computed block by block."""
+"""Scores that are inner products of embeddings, computed block by block."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from unhub.core.arrays import is_numpy, is_tensor, like, namespace, wide
 from unhub.foundation.types import FloatArray, Sliceable
 
 TILE_VALUES = 1 << 21
-"""values of the gallery turned to float32 at once when it is not a float32 array in memory"""
+"""values of the gallery converted to float32 at once, unless it is a float32 array in memory"""
 
 QUERY_VALUES, WIDE = 1 << 20, 8
-"""values of queries turned to float32 at once, unless a row of scores is so many times as wide as a query"""
+"""values of queries converted to float32 at once, unless a row of scores is so many times as wide as a query"""
 
 SHORTEST, LONGEST = 1e-15, 1e15
 """lengths between which squares keep their digits in float32"""
@@ -25,8 +25,8 @@ SHORTEST, LONGEST = 1e-15, 1e15
 class EmbeddingScores:
     """Scores s_uj = q_u . t_j of bank queries and targets; the full matrix is never formed.
 
-    queries: (bank, dim); targets: (gallery, dim), arrays or tensors; scores are made where the targets are. normalize
-    divides every row by its length on the way.
+    queries: (bank, dim), targets: (gallery, dim), arrays or tensors; scores are computed where the targets are.
+    normalize: divide every row by its length.
     """
 
     queries: Sliceable
@@ -92,7 +92,7 @@ class EmbeddingScores:
 
     @cached_property
     def _reciprocal_lengths(self) -> Any:
-        """One over the length of every target, found once."""
+        """One over the length of every target; computed once."""
         n, dim = self.targets.shape
         height = max(1, TILE_VALUES // max(1, dim))
         parts = [lengths(vectors(self.targets, left, min(left + height, n))) for left in range(0, n, height)]
@@ -103,7 +103,7 @@ class EmbeddingScores:
 
 
 def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> Any:
-    """The rows start..stop as float32, of unit length when asked; a tensor stays one."""
+    """The rows start..stop as float32, scaled to unit length with ``normalize``; a tensor stays one."""
     block: Any = rows[start:stop]
     if is_tensor(block):
         xp = namespace(block)
@@ -127,5 +127,5 @@ def lengths(block: Any) -> Any:
 
 
 def is_ready(rows: Any) -> bool:
-    """Whether the rows are a float32 array in memory, which needs no conversion."""
+    """Whether the rows are a float32 array in memory, so that none is converted."""
     return isinstance(rows, np.ndarray) and rows.dtype == np.float32

@@ -13,7 +13,7 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.scores.source import ScoreSource
 
 SAMPLE = 1 << 18
-"""scores looked at; the standard deviation of so many is known to a fraction of a percent"""
+"""scores in the sample; their standard deviation is accurate to a fraction of a percent"""
 
 TAU_PER_STD = 1 / 3
 """tau="auto": measured best at roughly a third of the standard deviation on CLIP-like and other scores"""
@@ -87,13 +87,13 @@ def sample(source: ScoreSource) -> Iterator[FloatArray]:
     step = max(1, wanted * columns // SAMPLE)
     place = 0
     for block in read_slices(source, slices(rows, wanted)):
-        seen = host(block)
-        yield seen if step == 1 else np.concatenate([row[(place + i) % step :: step] for i, row in enumerate(seen)])
-        place += len(seen)
+        scores = host(block)
+        yield scores if step == 1 else np.concatenate([row[(place + i) % step :: step] for i, row in enumerate(scores)])
+        place += len(scores)
 
 
 SLICES = 16
-"""places in the bank that a sample is taken from"""
+"""slices of the bank in a sample"""
 
 
 @dataclass(frozen=True)

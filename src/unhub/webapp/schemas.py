@@ -13,7 +13,7 @@ from unhub.analysis.names import listed_name
 from unhub.analysis.stage import DEPTHS, Setting, methods_of, temperature
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation import VERSION
-from unhub.methods import automatic, filled, is_additive
+from unhub.methods import auto_temperature, fill_auto, is_additive
 from unhub.scores import spread
 
 FIRST = (SAVED, "dbsn", "sn")
@@ -201,13 +201,13 @@ def rows_with_words(material: Material, words: str) -> list[int] | None:
 def _direction(material: Material) -> DirectionChoice:
     banks = []
     for name, learnt in material.banks.items():
-        tau = automatic(spread(material.trial(name).banks.queries))
+        tau = auto_temperature(spread(material.trial(name).banks.queries))
         can = {label: material.method(label, learnt.scores is not None) for label in methods_of(material, name)}
         methods = [
             MethodChoice(
                 label,
                 listed_name(label, each.name),
-                temperature(filled(each, tau)),
+                temperature(fill_auto(each, tau)),
                 label != SAVED and each.temperature is not None,
                 label != "none" and is_additive(each) and not (label == SAVED and each.strength == 0),
             )
