@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from unhub.foundation.errors import InputError
 from unhub.metrics import TIES, Ranker, Relevance, best_rank, hit_rate, rank
-from unhub.metrics.rank_counts import rank_counts
+from unhub.metrics.ranking import rank_counts
 
 from . import literal
 

@@ -209,7 +209,6 @@ def _checksum(state: dict[str, FloatArray]) -> str:
 
 
 def _sentence(error: InputError | OSError) -> str:
-    """An error of the file system as a sentence."""
     if isinstance(error, InputError):
         return str(error)
     reason = DISK_ERRORS.get(error.errno or 0) or (error.strerror or str(error)).lower()

@@ -119,7 +119,6 @@ class Correction:
         return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
 
     def _repr_html_(self) -> str:
-        """How it was fitted and how the bias is spread, for a notebook."""
         error = "-" if self.marginal_error is None else f"{self.marginal_error:.2g}"
         rows = [
             ["method", repr(self.method)],

@@ -55,7 +55,6 @@ class Diagnosis:
         return f"Diagnosis({self.queries:,} queries x {self.gallery:,} targets, skew@10 {self['skew@10']:.2f})"
 
     def _repr_html_(self) -> str:
-        """The numbers and how often targets are among the first, for a notebook."""
         title = f"targets by how often they are among the first {DEPTH}"
         return notebook.html_table(self._table(), notebook.histogram(self.counts[DEPTH], title))
 

@@ -113,8 +113,11 @@ def evaluate(
     wanted = [methods] if isinstance(methods, str) else list(methods)
     judged = None if correction is None else _loaded(correction)
     if judged is not None:
-        others = [] if methods is DEFAULT_METHODS else [each for each in wanted if _name(each) != judged.method.name]
-        wanted = ["none", judged.method, *(each for each in others if _name(each) != "none")]
+        own = {"none", judged.method.name}
+        others = (
+            [] if methods is DEFAULT_METHODS else [each for each in wanted if getattr(each, "name", each) not in own]
+        )
+        wanted = ["none", judged.method, *others]
     chosen = methods_by_name(wanted, hyper_parameters)
     if judged is not None:
         chosen = (chosen[0], judged.method, *chosen[2:])
@@ -152,10 +155,6 @@ def evaluate(
     result = replace(result, reverse=back) if direction == "both" else result
     warn(result.notes)
     return result
-
-
-def _name(method: str | Method) -> str:
-    return method if isinstance(method, str) else method.name
 
 
 def _loaded(correction: Correction | str | os.PathLike[str]) -> Correction:

@@ -92,7 +92,6 @@ class Evaluation:
         return f"Evaluation({size}{both}; {first}: {', '.join(rows[:8])}{more})"
 
     def _repr_html_(self) -> str:
-        """The table with bars of the first metric, for a notebook."""
         parts = []
         for each in self.directions:
             first = each.metrics[0]
@@ -258,7 +257,6 @@ def _bank(row: MethodResult) -> str:
 
 
 def _title(result: Evaluation) -> str:
-    """One line that says what was searched for what."""
     s = result.settings
     line = f"{s['queries']:,} queries, {s['gallery']:,} targets"
     line += f", bank of {s['bank']:,} queries" if s["bank"] else ""
@@ -270,7 +268,6 @@ def _title(result: Evaluation) -> str:
 
 
 def _notes(result: Evaluation) -> tuple[str, ...]:
-    """What a reader must know besides the numbers."""
     notes = []
     if result.transductive:
         shared = result.settings["test_queries_in_bank"]

@@ -123,7 +123,6 @@ def fit(
 
 
 def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Correction:
-    """The correction that a task gives."""
     check_needs(chosen, task.banks)
     digests = None if task.targets is None else row_digests(task.targets, threads=processors())
     used = (task.query_bank, task.target_bank if chosen.requires else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +20,7 @@ from unhub.foundation.types import FloatArray, Progress
 from unhub.foundation.wording import argument, in_python, spoken
 from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, resolve, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, measure, metric
-from unhub.metrics.rank_counts import tie_policy
+from unhub.metrics.ranking import tie_policy
 from unhub.scores import Banks, ScoreSource, blocks, spread
 from unhub.scores.views import mask_self
 
@@ -233,28 +232,13 @@ def _whole(method: Method, test: ScoreSource, masked: bool) -> FloatArray:
 
 def labels(chosen: Sequence[Method]) -> list[str]:
     """The name; where a name comes twice, with the hyper-parameters that differ: "sn(tau=0.02)"."""
-    times = Counter(each.name for each in chosen)
-    names = []
+    names: list[str] = []
     for each in chosen:
-        if times[each.name] == 1:
-            names.append(each.name)
-            continue
         family = [settings(other) for other in chosen if other.name == each.name]
-        mine = settings(each)
-        differing = [key for key in mine if len({repr(other[key]) for other in family}) > 1]
-        shown = ", ".join(f"{key}={_short(mine[key])}" for key in differing)
-        names.append(f"{each.name}({shown})" if shown else each.name)
-    return _unique(names)
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return unique
+        own = {key: value for key, value in settings(each).items() if len({repr(other[key]) for other in family}) > 1}
+        shown = [
+            f"{key}={value:g}" if isinstance(value, int | float) else f"{key}={value}" for key, value in own.items()
+        ]
+        names.append(f"{each.name}({', '.join(shown)})" if shown else each.name)
+    times = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [name if time == 1 else f"{name}#{time}" for name, time in zip(names, times, strict=True)]

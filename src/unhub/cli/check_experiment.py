@@ -82,7 +82,7 @@ def _unusable(experiment: Experiment) -> list[str]:
     from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
     from unhub.experiments.sources import refuse_logits, refuse_unusable
     from unhub.metrics import metric
-    from unhub.metrics.rank_counts import tie_policy
+    from unhub.metrics.ranking import tie_policy
 
     run = Run(experiment, preset("paper"))
 

@@ -5,6 +5,7 @@ torch is not imported here; an array brings its own library.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -46,6 +47,13 @@ def host(array: Any) -> AnyArray:
     if is_numpy(array):
         return np.asarray(array)
     return np.asarray(array.detach().cpu().numpy())
+
+
+def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
+    """The parts in one array of their library; a single part stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts, axis) if is_numpy(parts[0]) else namespace(parts[0]).concat(parts, axis=axis)
 
 
 def free_memory(array: Any) -> int | None:

@@ -94,7 +94,6 @@ def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
 
 
 def _not_finite(rows: Sliceable, bad: list[int], ids: Sequence[str] | None) -> tuple[str, str]:
-    """What came and what to do about it."""
     came = f"has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
     first = np.asarray(rows[bad[0] : bad[0] + 1])
     if rows.dtype == np.float16 and np.isinf(first).any():

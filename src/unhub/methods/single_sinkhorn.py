@@ -93,6 +93,5 @@ def _column_potentials(half_steps: Any, like: FloatArray, tau: float, rounds: in
 
 
 def _range(bank: ScoreSource, scores: FloatArray) -> tuple[float, float]:
-    """Smallest and largest score of the queries and the bank."""
     ends = [(scores.min(), scores.max())] + [(block.min(), block.max()) for _, block in blocks(bank)]
     return float(min(low for low, _ in ends)), float(max(high for _, high in ends))

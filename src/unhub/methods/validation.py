@@ -40,7 +40,6 @@ def fields_of(which: Any) -> tuple[str, ...]:
 
 
 def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The declared type of each hyper-parameter."""
     hints = get_type_hints(cls)
     return {name: hints[name] for name in fields_of(cls)}
 

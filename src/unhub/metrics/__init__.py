@@ -9,9 +9,8 @@ from unhub.metrics.emd import (
     emd_from_scores,
 )
 from unhub.metrics.hubness import antihub_share, gini, k_occurrence, largest_count, robin_hood, skewness, sparsity
-from unhub.metrics.rank_counts import TIES
 from unhub.metrics.ranker import Ranker, rank
-from unhub.metrics.ranking import Ranking
+from unhub.metrics.ranking import TIES, Ranking
 from unhub.metrics.registry import (
     DEFAULT_METRICS,
     FAMILIES,

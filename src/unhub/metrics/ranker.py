@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from unhub.core.topk import top_k
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.metrics.rank_counts import equal_before, rank_counts, tie_policy
-from unhub.metrics.ranking import Ranking
+from unhub.metrics.ranking import Ranking, equal_before, rank_counts, tie_policy
 from unhub.metrics.relevance import Relevance
 from unhub.metrics.row_numbers import name_rows, whole_numbers
 

@@ -145,7 +145,6 @@ class _Pools:
         return np.nextafter(edge, np.float32(-np.inf))
 
     def _empty(self, mine: slice) -> None:
-        """Keeps the k largest of these columns' pools."""
         pool, count = self._pool[mine], self._count[mine]
         width = max(self._k, int(count.max(initial=0)))
         held = pool[:, :width]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, is_tensor, like, namespace, wide
+from unhub.core.arrays import concatenate, is_tensor, like, namespace, widen
 from unhub.foundation.types import FloatArray, Sliceable
 
 TILE_VALUES = 1 << 21
@@ -81,8 +81,7 @@ class EmbeddingScores:
         xp = namespace(targets)
         if targets.dtype == xp.float32:
             return rows @ targets.T
-        tiles = [rows @ vectors(self.targets, left, right).T for left, right in self._tiles()]
-        return tiles[0] if len(tiles) == 1 else xp.concat(tiles, axis=1)
+        return concatenate([rows @ vectors(self.targets, left, right).T for left, right in self._tiles()], axis=1)
 
     def _tiles(self) -> list[tuple[int, int]]:
         """Pieces of the gallery: one if it can be used as it is."""
@@ -96,10 +95,8 @@ class EmbeddingScores:
         n, dim = self.targets.shape
         height = max(1, TILE_VALUES // max(1, dim))
         parts = [lengths(vectors(self.targets, left, min(left + height, n))) for left in range(0, n, height)]
-        if is_numpy(parts[0]):
-            return (1.0 / np.concatenate(parts)).astype(np.float32)
         xp = namespace(parts[0])
-        return xp.astype(1.0 / xp.concat(parts), xp.float32)
+        return xp.astype(1.0 / concatenate(parts), xp.float32)
 
 
 def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> Any:
@@ -117,7 +114,7 @@ def lengths(block: Any) -> Any:
     """The length of each row, one for a row of zeros; in float64 where float32 squares would lose it."""
     if is_tensor(block):
         xp = namespace(block)
-        square = xp.sum(xp.astype(block, wide(block)) ** 2, axis=1)
+        square = xp.sum(widen(block) ** 2, axis=1)
         return xp.where(square > 0, xp.sqrt(square), xp.ones_like(square))
     with np.errstate(over="ignore"):
         length: FloatArray = np.linalg.norm(block, axis=1)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core import logsumexp, sinkhorn_kernel
-from unhub.core.arrays import is_numpy, like, namespace
+from unhub.core.arrays import concatenate, is_numpy, like, namespace
 from unhub.core.execution import Execution, FitObserver
 from unhub.core.logsumexp import LARGE_TAU, log
 from unhub.core.plan import for_scores, plan
@@ -103,9 +103,9 @@ class SinkhornOperator:
     def row_error(self, f: Any, g: Any) -> float:
         """sum_u |row sum of the plan - a_u|, from evenly spaced rows when there are many."""
         rows = self.plan.rows
-        sample = slices(rows, max(PROBED, rows // 4) if self._kept_rows == rows else PROBED)
+        starts, height = slices(rows, max(PROBED, rows // 4) if self._kept_rows == rows else PROBED)
         level = namespace(g).mean(g)
-        arguments = f, g, level, self._reference, sample.starts.tolist(), sample.height
+        arguments = f, g, level, self._reference, starts, height
         shift, probed = self._workers.reduce(_sums, "row_error", *arguments)
         return float(shift / probed)
 
@@ -208,11 +208,7 @@ class SinkhornOperator:
 
 
 def _in_order(parts: tuple[tuple[int, Any], ...]) -> Any:
-    """The numbers of all rows, in the order of the rows."""
-    ordered = [part for _, part in sorted(parts, key=lambda part: part[0])]
-    if len(ordered) == 1:
-        return ordered[0]
-    return np.concatenate(ordered) if is_numpy(ordered[0]) else namespace(ordered[0]).concat(ordered)
+    return concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
 
 
 def _sums(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:

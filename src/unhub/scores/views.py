@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, like, namespace
+from unhub.core.arrays import concatenate, is_numpy, like, namespace
 from unhub.foundation.types import FloatArray, Progress
 from unhub.scores.embedding import EmbeddingScores
 from unhub.scores.source import Banks, ScoreSource
@@ -92,12 +92,12 @@ def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> Floa
 
 @dataclass
 class Budget:
-    """Bytes that the caches of one problem may keep between them."""
+    """Bytes that all caches of one problem may use."""
 
     left: int
 
     def take(self, size: int) -> bool:
-        """Whether so many bytes were left; they are then taken."""
+        """Takes so many bytes, if they are left; whether they were."""
         if size > self.left:
             return False
         self.left -= size
@@ -118,7 +118,7 @@ class CachedScores(DelegatingSource):
 
     @cached_property
     def _cache(self) -> FloatArray:
-        """Room for the rows that the budget holds when the first of them comes."""
+        """Memory for as many rows as the budget holds at the first read."""
         rows, columns = self.shape
         height = min(rows, self.budget.left // max(1, 4 * columns))
         self.budget.take(4 * columns * height)
@@ -140,7 +140,7 @@ class CachedScores(DelegatingSource):
 
 @dataclass(frozen=True)
 class JoinedScores:
-    """Two sources with the same rows side by side, as DBSN wants gallery and target bank: (bank, columns of both)."""
+    """Two sources with the same rows side by side, such as gallery and target bank: (bank, columns of both)."""
 
     left: ScoreSource
     right: ScoreSource
@@ -169,9 +169,9 @@ class JoinedScores:
         """Both blocks in one array."""
         near = is_numpy(self.array_like)
         if out is None or not near or not is_numpy(self.right.array_like):
-            parts = [like(source.read(start, stop), self.array_like) for source in (self.left, self.right)]
-            both: FloatArray = (np.concatenate if near else namespace(self.array_like).concat)(parts, axis=1)
-            return both
+            both = [like(source.read(start, stop), self.array_like) for source in (self.left, self.right)]
+            joined: FloatArray = concatenate(both, axis=1)
+            return joined
         width = self.left.shape[1]
         for source, place in ((self.left, out[:, :width]), (self.right, out[:, width:])):
             block = source.read(start, stop, place)
