@@ -56,15 +56,6 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     return np.concatenate(parts, axis) if is_numpy(parts[0]) else namespace(parts[0]).concat(parts, axis=axis)
 
 
-def free_memory(array: Any) -> int | None:
-    """Bytes that are free on the array's device; None for the processor's own memory."""
-    if is_numpy(array) or array.device.type != "cuda":
-        return None
-    import torch
-
-    return int(torch.cuda.mem_get_info(array.device)[0])
-
-
 def widen(x: Any) -> Any:
     """The array, or the number, in the type for sums."""
     if isinstance(x, np.ndarray | np.generic):

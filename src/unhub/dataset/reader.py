@@ -9,12 +9,12 @@ from weakref import WeakSet
 
 import numpy as np
 
-from unhub.core.arrays import free_memory, is_numpy, is_tensor
+from unhub.core.arrays import is_numpy, is_tensor
 from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
 from unhub.core.execution import Execution, Executor
 from unhub.core.plan import TEMPORARIES, block_rows, split_memory, tall_rows
 from unhub.dataset.galleries import open_source
-from unhub.executors import local, memory_bytes
+from unhub.executors import device_memory, local, memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Progress, Similarity, Sliceable
 from unhub.foundation.wording import argument, setting
@@ -150,7 +150,7 @@ class Reader:
 
     def execution(self, bank: ScoreSource) -> Execution:
         """How to compute with this bank; its memory as given, or half of what is free where scores are made."""
-        free = free_memory(bank.array_like) if self.memory is None else None
+        free = device_memory(bank.array_like) if self.memory is None else None
         return replace(local(self.executor), memory=self._memory if free is None else free // 2)
 
     def rows_at_once(self, *galleries: int) -> int:
