@@ -63,8 +63,9 @@ def test_the_default_of_a_report_is_the_temperature_that_a_fit_deploys(folder, a
 
 
 def test_a_report_opens_and_checks_each_array_once(folder, counted):
-    unhub.report(folder / "experiment.toml", None)
-    assert counted[0] == counted[1] == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}
+    with counted() as (opened, checked):
+        unhub.report(folder / "experiment.toml", None)
+    assert opened == checked == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}
 
 
 def test_a_page_of_arrays_in_memory_has_no_command(arrays):

@@ -241,7 +241,7 @@ metric='ip' to use inner products as they are.
     method("sn", {"tau": tau})  # refuses what is no temperature
     if isinstance(data, str | os.PathLike):
         data = Dataset.open(data)
-    whole, refused = _dataset(arrays) if data is None else (dataset_of(data, arrays, DEFAULTS), [])
+    whole, refused = _dataset(arrays) if data is None else (dataset_of(check, {**arrays, "data": data}), [])
     return _Checker(whole, progress, refused).check(bank, tau)
 
 

@@ -1,4 +1,4 @@
-"""What every function that users call has in common: mistyped arguments are answered, and notes become warnings."""
+"""What all public functions share: mistyped arguments get a hint, and notes become warnings."""
 
 from __future__ import annotations
 
@@ -44,22 +44,20 @@ def warn(notes: Iterable[str], *, stacklevel: int = 4) -> None:
         warnings.warn(UnhubWarning(note), stacklevel=stacklevel)
 
 
-def dataset_of(data: Dataset | None, keywords: Mapping[str, Any], defaults: Mapping[str, Any]) -> Dataset:
-    """The dataset that was given, or one of the keywords; not both.
+def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Dataset:
+    """The Dataset given as ``data``, or one made of the array arguments; not both.
 
-    defaults: what each keyword is where it was not given.
+    function: the façade. arguments: its arguments by name, as ``locals()`` has them.
     """
+    data = arguments.get("data")
+    given = {name: arguments[name] for name in _parameters(function) if name in _OF_DATASETS}
     if data is None:
-        return Dataset(**keywords)
+        return Dataset(**given)
     if not isinstance(data, Dataset):
-        raise InputError(
-            "data",
-            f"is a {type(data).__name__}",
-            f"give a Dataset, as in unhub.Dataset.open('experiment.toml'), and arrays by name, such as "
-            f"{argument('targets')}",
-        )
-    for name, value in keywords.items():
-        default = defaults.get(name)
+        advice = "give a Dataset, as in unhub.Dataset.open('experiment.toml'), and arrays by name, such as "
+        raise InputError("data", f"is a {type(data).__name__}", advice + argument("targets"))
+    for name, value in given.items():
+        default = _parameters(function)[name].default
         if value is not default and (default is None or value != default):
             raise InputError(name, f"came beside {data.path or 'a Dataset'}, which has its own", "give one, not both")
     return data
@@ -72,3 +70,12 @@ def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
     if not isinstance(data, Dataset):
         raise InputError("data", f"is a {type(data).__name__}", "give a Dataset or the path of an experiment file")
     return data
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+_OF_DATASETS = frozenset(_parameters(Dataset)) - {"metrics"}
+"""arguments that a façade passes on to a Dataset; ``metrics`` of ``evaluate`` are those to compute"""

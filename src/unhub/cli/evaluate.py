@@ -162,7 +162,7 @@ def _rendered(result: Evaluation, shape: str, *, compare: bool) -> str:
 
 def _show(result: Evaluation, *, compare: bool) -> None:
     """The table on a terminal, the best value of each column coloured."""
-    from unhub.api.tables import evaluation_table
+    from unhub.api.evaluation import evaluation_table
 
     for one in (result, result.reverse):
         if one is not None:

@@ -64,6 +64,7 @@ def command(
         options.check_url("store", store)
         _refresh(correction, store, files, output_path=out, json=json)
         return
+    from unhub.api.fitted_vectors import ends_with
     from unhub.dataset.galleries import open_source
     from unhub.dataset.reader import column_ids, named
     from unhub.deploy.journal import Journal
@@ -79,7 +80,7 @@ def command(
             if targets is not None:
                 new = named(open_source(targets, name="targets"), target_ids)
                 ids = new.ids or _row_ids(size - len(new), len(new))
-                already = in_place and loaded.ends_with(new, ids)
+                already = in_place and ends_with(loaded, new, ids)
             if already:
                 bias = loaded.bias[-len(ids) :]
             else:

@@ -112,10 +112,11 @@ SUSPICIOUS = 10
 
 def _refuse_unnamed(loaded: Correction, file: str) -> None:
     """Refuse a gallery in a store that only the file names; note if it was merely exported to one."""
+    from unhub.api.fitted_vectors import noted_store
     from unhub.dataset.galleries import unnamed_store
     from unhub.stores.address import is_address, without_secrets
 
-    noted = loaded.noted_store
+    noted = noted_store(loaded)
     if noted is not None and is_address(loaded.source or noted):
         raise unnamed_store(noted, "add --store {}", file=file)
     if noted is not None:

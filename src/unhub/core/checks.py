@@ -1,4 +1,4 @@
-"""Checks of vectors and scores at the door: what is wrong, where, and what to do about it."""
+"""Checks of vectors, scores and weights; errors say what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from unhub.foundation.types import AnyArray, Sliceable
 from unhub.foundation.wording import argument, setting
 
 UNIT_TOLERANCE = 0.01
-"""how far from one a length may be: float16 rows and models that round are within it, logits are not"""
+"""how far from one a length may be: rounded unit vectors are within it, logits are not"""
 
 CHECK_VALUES = 1 << 18
-"""values looked at in one go, few enough to stay in cache"""
+"""values checked at once, few enough to stay in cache"""
 
 SAFE = 1e-30
-"""squared lengths above this, and below its reciprocal, are what float32 says they are"""
-
+"""squared lengths above this, and below its reciprocal, are exact enough in float32"""
 
 LENGTHEN = (
     f"pass {setting('normalize', True)} for cosine similarity, or {setting('metric', 'ip')} to use inner products as "
     f"they are"
 )
-"""what to do about rows that are not of unit length, unless the caller knows better"""
+"""advice for rows that are not of unit length, unless the caller has better"""
 
 
 @dataclass(frozen=True)

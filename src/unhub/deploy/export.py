@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unhub.api.correction import Correction
-from unhub.api.progress import Progress
 from unhub.core.parameters import count, positive
 from unhub.deploy.aliases import switch_alias
 from unhub.deploy.destinations import not_unit, owned_index
@@ -19,6 +18,7 @@ from unhub.deploy.planning import Choices, begin_record, plan_for
 from unhub.deploy.retriever import reranked
 from unhub.deploy.self_test import ExactTop, SelfTest, choose_probes, run_self_test
 from unhub.foundation.errors import InputError, StoreError, UnhubWarning
+from unhub.foundation.types import Progress
 from unhub.stores import Collection, CorrectedIndex, Export, ExportPlan, Strategy, open_store
 from unhub.stores.adapter import are_unit
 from unhub.stores.export_record import State

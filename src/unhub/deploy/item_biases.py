@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api.correction import Correction
+from unhub.api.fitted_vectors import changed_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.stores import Block
@@ -43,7 +44,7 @@ class Biases:
         different = np.zeros(len(rows), dtype=bool)
         known = np.flatnonzero(rows >= 0)
         if known.size:
-            different[known] = self.correction.changed(rows[known], vectors[known])
+            different[known] = changed_vectors(self.correction, rows[known], vectors[known])
         return different
 
 

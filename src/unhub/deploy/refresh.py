@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from unhub.api.correction import Correction
-from unhub.api.progress import Progress
+from unhub.api.fitted_vectors import noted_store
 from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.dataset.galleries import unnamed_store
 from unhub.deploy.destinations import bias_name, owned_index, serving_export, why_not_followed
 from unhub.deploy.item_biases import Biases, Comparison
 from unhub.deploy.journal import exclusive_journal
 from unhub.foundation.errors import InputError, UnhubWarning
-from unhub.foundation.types import FloatArray, IntArray
+from unhub.foundation.types import FloatArray, IntArray, Progress
 from unhub.foundation.wording import argument
 from unhub.stores import Block, Collection, Export, open_store
 
@@ -87,8 +87,8 @@ def refresh(
 def _store_of(known: Correction, store: str | None) -> Collection:
     if store:
         return open_store(store)
-    if known.noted_store is not None:
-        raise unnamed_store(known.noted_store, f"pass {argument('store')} {{}}")
+    if (noted := noted_store(known)) is not None:
+        raise unnamed_store(noted, f"pass {argument('store')} {{}}")
     raise InputError("store", "is not given", "pass the address of the collection, such as qdrant://localhost/photos")
 
 

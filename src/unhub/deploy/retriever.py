@@ -13,6 +13,7 @@ import numpy as np
 
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
+from unhub.api.fitted_vectors import noted_store
 from unhub.api.hits import Hits
 from unhub.core.parameters import count
 from unhub.dataset.galleries import unnamed_store
@@ -40,8 +41,8 @@ def connect(url: str | None, correction: Correction | str | os.PathLike[str], *,
     known = correction if isinstance(correction, Correction) else load(correction)
     fetch = None if fetch is None else count("fetch", fetch)
     if not url:
-        if known.noted_store is not None:
-            raise unnamed_store(known.noted_store, "pass its address, {}")
+        if (noted := noted_store(known)) is not None:
+            raise unnamed_store(noted, "pass its address, {}")
         raise InputError("url", "is empty", "give the address of a store, such as qdrant://localhost/photos")
     collection = open_store(url)
     try:

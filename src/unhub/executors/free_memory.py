@@ -10,7 +10,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from unhub.core.arrays import is_numpy
 from unhub.core.threads import PARTS
 from unhub.executors.threads import processors
 
@@ -35,6 +37,15 @@ STACK, HEAP = 8 << 20, 64 << 20
 def free_memory() -> int:
     """Bytes that this process can still have for numbers."""
     return least_left(_text, _limits_for_numbers(), physical_memory())
+
+
+def device_memory(array: Any) -> int | None:
+    """Bytes that are free on the device of a tensor; None for the processor's own memory."""
+    if is_numpy(array) or array.device.type != "cuda":
+        return None
+    import torch
+
+    return int(torch.cuda.mem_get_info(array.device)[0])
 
 
 def room_for_compiler() -> bool:

@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from unhub.core.execution import Execution, Executor
-from unhub.core.kernels import Demand
+from unhub.core.execution import Demand, Execution, Executor
 from unhub.executors.free_memory import free_memory, room_for_compiler
 from unhub.executors.threads import processors
 from unhub.foundation.errors import InputError

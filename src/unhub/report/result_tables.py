@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unhub.api.tables import value_text
 from unhub.experiments.pairwise_tests import SIGNIFICANCE, PairwiseTests
 from unhub.experiments.reference import DOUBTED
 from unhub.experiments.reference.comparison import Comparison
 from unhub.experiments.result import ROW_NAMES, SPARSITY, TRANSDUCTIVE, ResultTable, Row, metric_title
 from unhub.experiments.sweep_cache import Point
 from unhub.foundation.tables import Cell, Table, csv_text
-from unhub.metrics import LEVEL
+from unhub.metrics import LEVEL, metric
 
 TIES = {"optimistic": "equal scores count for the query", "average": "equal scores share their ranks"}
 
@@ -97,7 +96,7 @@ def title(table: ResultTable) -> str:
 
 def number(name: str, value: float) -> str:
     """A value with as many digits as the paper gives it."""
-    return f"{value:.3f}" if name == SPARSITY else value_text(name, value)
+    return f"{value:.3f}" if name == SPARSITY else metric(name).shown(value)
 
 
 def ties(table: ResultTable) -> str:

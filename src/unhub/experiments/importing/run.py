@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unhub.api.progress import Progress
 from unhub.experiments.importing.answers import Answers, Targets, from_file, in_order, read_captions, unknown_targets
 from unhub.experiments.importing.arrays import SourceArrays, read_scores, read_vectors
 from unhub.experiments.importing.dump import Dump
 from unhub.experiments.importing.reading import Opener
 from unhub.experiments.importing.writing import FILE, FolderContents, WrittenFile, free_place, write_folder
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import IntArray, Progress
 from unhub.foundation.wording import argument
 from unhub.io import Ids, read_ids
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from unhub.api.progress import Progress
 from unhub.experiments.importing.dump import Dump
 from unhub.experiments.importing.matrices import Matrix
 from unhub.foundation.atomic import complete_folder
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import IntArray, Progress
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from unhub.analysis.model import Convergence, Estimate, Lorenz, Occurrence, Provenance, ResultLine, ResultsTable, Sweep
-from unhub.api.tables import value_text
+from unhub.metrics import metric
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
@@ -30,7 +30,7 @@ def number(name: str, value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return DASH
-    return value_text(name, value).replace("-", MINUS)
+    return metric(name).shown(value).replace("-", MINUS)
 
 
 def signed(value: float, digits: int = 1) -> str:
