@@ -97,6 +97,7 @@ def command(
             console.say(f"problem: {each}", style="bold red")
         for kind, listed in lists.items():
             rows = [[name, about, lacks or "can be made"] for name, (about, lacks) in listed.items()]
+            console.say()
             console.table((kind, "", ""), rows, left=(0, 1, 2))
         if seen.ready:
             console.say("ready", style="bold green")
