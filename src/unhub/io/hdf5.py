@@ -1,7 +1,7 @@
 """HDF5 files: every dataset is a part, read in blocks when it is sliced.
 
-A file that this process does not know yet is first read by a child process (``hdf5_probe``), which costs a fifth of
-a second: the HDF5 library can crash, or loop for ever, on a damaged one.
+A file that is new to this process is first read by a child process (``hdf5_probe``), which takes a fifth of a second:
+the HDF5 library can crash, or loop forever, on a damaged one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from unhub.executors import default_memory
 from unhub.foundation.optional import require
 from unhub.foundation.probing import AnswerCache, ProbeError, probe
 from unhub.foundation.regular_files import stamp_at
-from unhub.io.address import Address
-from unhub.io.contents import Contents, Part
+from unhub.io.address import Address, Contents, Part
 from unhub.io.limits import DEFLATE_RATIO, check_loaded_whole, check_stored
 
 _PROBE = Path(__file__).with_name("hdf5_probe.py")
@@ -27,7 +26,7 @@ _vetted = AnswerCache()
 
 @dataclass(frozen=True)
 class Dataset:
-    """An open dataset with what the child found out about it."""
+    """An open dataset with the child's facts about it."""
 
     address: Address
     key: str
@@ -35,10 +34,9 @@ class Dataset:
     facts: dict[str, Any]
 
     @property
-    def matlab_class(self) -> str | None:
-        """What MATLAB calls the type of its variable."""
-        found: str | None = self.facts["class"]
-        return found
+    def shape(self) -> tuple[int, ...]:
+        """() for a dataset without values, too."""
+        return self.opened.shape or ()
 
     def check(self) -> None:
         """An error unless this dataset can be read in blocks, within the file and within memory."""
@@ -61,43 +59,41 @@ def read_hdf5(address: Address) -> Contents:
 def datasets(address: Address) -> dict[str, Dataset]:
     """The open datasets of the file by their path inside it."""
     h5py = require("h5py", extra="files")
-    open(address.path, "rb").close()  # a file that may not be read is told by its own sentence
+    open(address.path, "rb").close()  # a file that may not be read has its own error
     before = stamp_at(address.path)
     listed = _vetted.answer(address.path, "datasets", lambda: _ask(address))
     file = h5py.File(address.path, "r")
     if stamp_at(address.path) != before:
         raise ProbeError("it was changed while it was read")
-    found, here = {}, h5py.h5o.get_info(file.id).fileno
+    opened_by_key, here = {}, h5py.h5o.get_info(file.id).fileno
     for facts in listed:
         key = facts["key"].encode(errors="surrogateescape").decode(errors="replace")
         opened = file[facts["key"]]
         if h5py.h5o.get_info(opened.id).fileno != here:
             raise ProbeError("a link in it leads to another file")
-        found[key] = Dataset(address, key, opened, facts)
-    return found
+        opened_by_key[key] = Dataset(address, key, opened, facts)
+    return opened_by_key
 
 
 def dataset_part(dataset: Dataset) -> Part:
     """A dataset as a part; text is loaded as text, numbers stay on disk."""
-    shape = dataset.opened.shape or ()
     if dataset.facts["text"]:
-        return Part(shape, np.dtype("U"), partial(_text, dataset))
-    return Part(shape, dataset.opened.dtype, partial(_numbers, dataset))
+        return Part(dataset.shape, np.dtype("U"), partial(_text, dataset))
+    return Part(dataset.shape, dataset.opened.dtype, partial(_numbers, dataset))
 
 
 def _numbers(dataset: Dataset) -> Any:
     dataset.check()
-    if len(dataset.opened.shape or ()) < 2:  # columns of ids and labels are always read whole
+    if len(dataset.shape) < 2:  # columns of ids and labels are always read whole
         check_loaded_whole(dataset.address, dataset.key, dataset.facts["bytes"])
     return dataset.opened
 
 
 def _text(dataset: Dataset) -> np.ndarray[Any, Any]:
-    """The texts as the child reads them: they are in a heap in which the HDF5 library can loop for ever."""
+    """The texts as the child reads them: they are in a heap in which the HDF5 library can loop forever."""
     dataset.check()
     check_loaded_whole(dataset.address, dataset.key, dataset.facts["bytes"])
-    found = _ask(dataset.address, text=dataset.facts["key"])
-    return np.array(found, dtype=object).reshape(dataset.opened.shape or ())
+    return np.array(_ask(dataset.address, text=dataset.facts["key"]), dtype=object).reshape(dataset.shape)
 
 
 def _ask(address: Address, text: str | None = None) -> Any:

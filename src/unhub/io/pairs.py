@@ -18,6 +18,11 @@ from unhub.io.text import read_json, read_table
 
 Token = Any  # an id or a row number, as it was written
 
+_HEADING = re.compile(r"query|queryid|qid|topic|target|.+[_-]id", re.IGNORECASE)
+_COLUMNS = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 4: (0, 2, 3)}  # of query, target and gain, by the number of columns
+_SHOWN = 5  # unknown ids named in an error
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -83,15 +88,11 @@ def _gain(value: Any, where: str) -> float:
     return gain
 
 
-_HEADING = re.compile(r"query|queryid|qid|topic|target|.+[_-]id", re.IGNORECASE)
-_COLUMNS = {1: (0,), 2: (0, 1), 3: (0, 1, 2), 4: (0, 2, 3)}  # where query, target and gain stand
-
-
 def pairs_in_table(address: Address) -> Pairs | list[str]:
     """The pairs of a table; a single column is the target of each query, in order.
 
     Two columns are query and target, three add a gain, four are TREC qrels (query, 0, target, relevance). A
-    heading is recognised by its first name, or by a gain that is no number.
+    heading is recognised by its first name, or by a gain that is not a number.
     """
     table = read_table(address)
     if not table:
@@ -107,8 +108,8 @@ def pairs_in_table(address: Address) -> Pairs | list[str]:
                 f"has {len([cell for cell in cells if cell])} values in line {number}; "
                 "each line holds query and target, perhaps a gain, or the four columns of TREC qrels."
             )
-    picked = [[cells[index] for index in _COLUMNS[width]] for _, cells in table]
-    return [cells[0] for cells in picked] if width == 1 else from_tuples(picked, address.subject())
+    columns = [[cells[index] for index in _COLUMNS[width]] for _, cells in table]
+    return [cells[0] for cells in columns] if width == 1 else from_tuples(columns, address.subject())
 
 
 def pairs_in_json(address: Address, *, queries: int) -> Pairs | list[Any]:
@@ -142,7 +143,7 @@ def _as_text(pairs: Pairs) -> Pairs:
 
 
 def _name(value: Any) -> str:
-    """A query or target as text; one that is itself a list or an object is cut short, and then not known."""
+    """A query or target as text; a list or an object is cut short, and then matches no id."""
     return short_repr(value) if isinstance(value, list | dict) else str(value)
 
 
@@ -158,16 +159,11 @@ def _is_heading(cells: list[str]) -> bool:
     return False
 
 
-_SHOWN = 5  # unknown ids named in an error
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
-
-
 def rows_of(tokens: Sequence[Any], ids: Sequence[str] | None, *, count: int, side: str, where: str) -> IntArray:
     """The rows that the tokens name.
 
-    Numbers are row numbers, counted from 0. Text, as it stands in files, is ids if ids are known and at least
-    one of the tokens is among them, and otherwise row numbers too. ``side`` is "query" or "target", ``count``
-    is how many of these there are.
+    Numbers are row numbers, counted from 0. Text, as in files, is ids if ids are known and at least one token is among
+    them, and otherwise row numbers too. ``side`` is "query" or "target", ``count`` is how many of these there are.
     """
     if all(isinstance(token, int | np.integer) for token in tokens):
         return np.array(tokens, dtype=np.int64)
@@ -178,7 +174,11 @@ def rows_of(tokens: Sequence[Any], ids: Sequence[str] | None, *, count: int, sid
         if all(_WHOLE.fullmatch(word) for word in words):
             return np.array([int(word) for word in words], dtype=np.int64)
         if not ids:
-            raise InputError(_ids_needed(words, side, where))
+            odd = next(word for word in words if not _WHOLE.fullmatch(word))
+            raise InputError(
+                f"{where} names the {side} {odd!r}, but the {plural(side)} have no ids; "
+                f"give {side} ids, or row numbers counted from 0."
+            )
     unknown = list(dict.fromkeys(word for word, row in zip(words, rows, strict=True) if row < 0))
     if unknown:
         listed = ", ".join(map(repr, unknown[:_SHOWN])) + (", ..." if len(unknown) > _SHOWN else "")
@@ -192,11 +192,3 @@ def rows_of(tokens: Sequence[Any], ids: Sequence[str] | None, *, count: int, sid
 def plural(side: str) -> str:
     """The word for several of a side: queries, targets."""
     return {"query": "queries"}.get(side, f"{side}s")
-
-
-def _ids_needed(words: list[str], side: str, where: str) -> str:
-    odd = next(word for word in words if not _WHOLE.fullmatch(word))
-    return (
-        f"{where} names the {side} {odd!r}, but the {plural(side)} have no ids; "
-        f"give {side} ids, or row numbers counted from 0."
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.wording import argument
-from unhub.io.address import Address, check_is_file, check_not_empty, find, translate_errors
+from unhub.io.address import Address, find
 from unhub.io.arrays import as_array
-from unhub.io.formats import FORMATS, check_extension
+from unhub.io.formats import FORMATS
 from unhub.io.ids import read_column
 from unhub.io.pairs import Pairs, check_unambiguous, from_mapping, from_tuples, pairs_in_json, pairs_in_table, rows_of
 from unhub.io.text import read_lines
@@ -24,10 +24,7 @@ from unhub.metrics.relevance import Relevance
 
 _NAME = "relevant"
 _TABLES = (".tsv", ".csv", ".txt", ".qrels", ".qrel", ".trec")
-_PAIR_FILES: dict[str, Callable[[Address, int], Any]] = {
-    **dict.fromkeys(_TABLES, lambda address, queries: pairs_in_table(address)),
-    ".json": lambda address, queries: pairs_in_json(address, queries=queries),
-}
+_JSON, _LINES = ".json", ".txt"
 
 
 def read_relevance(
@@ -43,9 +40,8 @@ def read_relevance(
 
     In memory: an int array (query -> target), a list of target ids (one per query), a list of sets or lists
     (the targets of each query), a list of tuples (query, target[, gain]), a dictionary {query: [targets]}, or
-    a boolean matrix (query, target). As a path: npy or npz::key, tsv, csv or txt pairs, TREC qrels, json.
-    Queries and targets are named by id if ids are known and the names are among them, otherwise by row
-    number, counted from 0.
+    a boolean matrix (query, target). As a path: npy or npz::key, tsv, csv or txt pairs, TREC qrels, json. Queries and
+    targets are named by id if ids are known and the names are among them, otherwise by row number, counted from 0.
 
     >>> read_relevance([{0, 2}, {1}], queries=2, targets=3).targets.tolist()
     [0, 2, 1]
@@ -55,38 +51,38 @@ def read_relevance(
         address = find(source, name=_NAME)
         source, where = _read(address, queries), address.subject()
     if isinstance(source, Relevance):
-        return _checked(source, queries, targets)
+        if (source.queries, source.gallery) != (queries, targets):
+            came = f"is for {source.queries} queries and {source.gallery} targets"
+            raise InputError(_NAME, f"{came}, but there are {queries} queries and {targets} targets")
+        return source
     _refuse_transposed(source, where, queries, targets)
-    found = _understood(source, where, queries)
-    if isinstance(found, Pairs):
-        rows = found.queries
+    values = _pairs_or_array(source, where, queries)
+    if isinstance(values, Pairs):
+        rows = values.queries
         if not isinstance(rows, np.ndarray):
             rows = rows_of(rows, query_ids, count=queries, side="query", where=where)
-        columns = rows_of(found.targets, target_ids, count=targets, side="target", where=where)
+        columns = rows_of(values.targets, target_ids, count=targets, side="target", where=where)
         return Relevance.from_pairs(
-            rows, columns, queries=queries, gallery=targets, gains=found.gains, allow_empty=allow_empty
+            rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty
         )
-    if found.dtype.kind == "b":
-        if found.shape != (queries, targets):
-            raise InputError(f"{where} has shape {found.shape}, but there are {queries} queries and {targets} targets.")
-        return Relevance.from_pairs(*np.nonzero(found), queries=queries, gallery=targets, allow_empty=allow_empty)
-    return Relevance.from_index(found, targets, queries=queries)
+    if values.dtype.kind != "b":
+        return Relevance.from_index(values, targets, queries=queries)
+    if values.shape != (queries, targets):
+        raise InputError(f"{where} has shape {values.shape}, but there are {queries} queries and {targets} targets.")
+    return Relevance.from_pairs(*np.nonzero(values), queries=queries, gallery=targets, allow_empty=allow_empty)
 
 
 def _read(address: Address, queries: int) -> Any:
-    """The file's contents in one of the forms that are understood in memory."""
-    suffix = address.path.suffix.lower()
-    if suffix in FORMATS or is_zarr(address.path):
+    """The file's contents in one of the forms that are known in memory."""
+    if address.suffix in FORMATS or is_zarr(address.path):
         return read_column(address)
-    check_is_file(address)
-    check_extension(address, [*_PAIR_FILES, *FORMATS])
-    check_not_empty(address)
-    with translate_errors(address, "relevance"):
-        return _PAIR_FILES[suffix](address, queries)
+    address.check_file([*_TABLES, _JSON, *FORMATS])
+    with address.reading("relevance"):
+        return pairs_in_json(address, queries=queries) if address.suffix == _JSON else pairs_in_table(address)
 
 
 def _refuse_transposed(source: Any, where: str, queries: int, targets: int) -> None:
-    """Stops an answer for each target where one for each query is wanted: a matrix that lies on its side."""
+    """An error if there is one entry for each target instead of each query."""
     flat = isinstance(source, np.ndarray) and source.ndim == 1
     listed = isinstance(source, list | tuple) and not any(isinstance(item, tuple) for item in source)
     if (flat or listed) and len(source) == targets != queries:
@@ -96,7 +92,7 @@ def _refuse_transposed(source: Any, where: str, queries: int, targets: int) -> N
         )
 
 
-def _understood(source: Any, where: str, queries: int) -> Pairs | AnyArray:
+def _pairs_or_array(source: Any, where: str, queries: int) -> Pairs | AnyArray:
     """Pairs to look up, an index (query,) or a boolean matrix (query, target)."""
     if isinstance(source, Pairs):
         return source
@@ -113,10 +109,10 @@ def _from_list(items: Sequence[Any], where: str, queries: int) -> Pairs | AnyArr
     if all(isinstance(item, tuple) for item in items):
         return from_tuples(items, where)
     if all(isinstance(item, str) for item in items):
-        _check_one_each(len(items), queries, where)
+        _check_count(len(items), queries, where)
         return Pairs(np.arange(queries), items)
     if all(isinstance(item, list | AbstractSet | np.ndarray) for item in items):
-        _check_one_each(len(items), queries, where)
+        _check_count(len(items), queries, where)
         rows = np.repeat(np.arange(queries), [len(item) for item in items])
         return Pairs(rows, [target for item in items for target in item])
     return _from_array(as_array(items, name=_NAME), where, queries)
@@ -136,24 +132,11 @@ def _from_array(array: AnyArray, where: str, queries: int) -> Pairs | AnyArray:
     )
 
 
-def _check_one_each(found: int, queries: int, where: str) -> None:
-    if found != queries:
+def _check_count(count: int, queries: int, where: str) -> None:
+    if count != queries:
         raise InputError(
-            f"{where} has {found} entries but there are {queries} queries; give one for each query, or pairs as tuples."
+            f"{where} has {count} entries but there are {queries} queries; give one for each query, or pairs as tuples."
         )
-
-
-def _checked(relevance: Relevance, queries: int, targets: int) -> Relevance:
-    if (relevance.queries, relevance.gallery) != (queries, targets):
-        raise InputError(
-            _NAME,
-            f"is for {relevance.queries} queries and {relevance.gallery} targets, but there are {queries} queries and "
-            f"{targets} targets",
-        )
-    return relevance
-
-
-_LINES = ".txt"
 
 
 def relevance_from_labels(query_labels: Any, target_labels: Any = None, *, allow_empty: bool = False) -> Relevance:
@@ -168,27 +151,24 @@ def relevance_from_labels(query_labels: Any, target_labels: Any = None, *, allow
         if not isinstance(query_labels, str | os.PathLike):
             raise InputError("target_labels", "is missing", "give the labels of the queries and of the targets")
         both = find(query_labels, name="labels")
-        own, others = (read_column(replace(both, key=key)) for key in ("query_labels", "target_labels"))
+        of_queries, of_targets = (read_column(replace(both, key=key)) for key in ("query_labels", "target_labels"))
     else:
-        own, others = _read_classes(query_labels, "query labels"), _read_classes(target_labels, "target labels")
-    if own.dtype.kind != others.dtype.kind and "U" in own.dtype.kind + others.dtype.kind:
-        own, others = own.astype(str), others.astype(str)  # a text file beside an array of numbers
-    return Relevance.from_labels(own, others, allow_empty=allow_empty)
+        of_queries, of_targets = _labels(query_labels, "query labels"), _labels(target_labels, "target labels")
+    kinds = of_queries.dtype.kind + of_targets.dtype.kind
+    if kinds[0] != kinds[1] and "U" in kinds:  # a text file and an array of numbers
+        of_queries, of_targets = of_queries.astype(str), of_targets.astype(str)
+    return Relevance.from_labels(of_queries, of_targets, allow_empty=allow_empty)
 
 
-def _read_classes(source: Any, name: str) -> AnyArray:
-    labels = _classes_in_file(find(source, name=name)) if isinstance(source, str | os.PathLike) else None
-    array = as_array(source, name=name) if labels is None else labels
-    if array.ndim != 1:
-        raise InputError(name, f"has shape {array.shape}", "give one label for each row")
-    return array.astype(str) if array.dtype.kind in "OST" else array
+def _labels(source: Any, name: str) -> AnyArray:
+    is_path = isinstance(source, str | os.PathLike)
+    labels = _labels_in_file(find(source, name=name)) if is_path else as_array(source, name=name)
+    if labels.ndim != 1:
+        raise InputError(name, f"has shape {labels.shape}", "give one label for each row")
+    return labels.astype(str) if labels.dtype.kind in "OST" else labels
 
 
-def _classes_in_file(address: Address) -> AnyArray:
-    if address.path.suffix.lower() != _LINES:
-        if address.path.is_file():
-            check_extension(address, [_LINES, *FORMATS])
-        return read_column(address)
-    check_is_file(address)
-    check_not_empty(address)
-    return np.array(read_lines(address))
+def _labels_in_file(address: Address) -> AnyArray:
+    if not address.path.is_dir():
+        address.check_file([_LINES, *FORMATS])
+    return np.array(read_lines(address)) if address.suffix == _LINES else read_column(address)

@@ -10,16 +10,14 @@ from unhub.foundation.errors import InputError
 from unhub.io.address import Address
 from unhub.io.limits import check_size
 
-TEXT_BYTES = 4
-"""bytes that a byte of text takes until it is lines, at the least: itself, its character, and the line"""
-
+_TEXT_BYTES = 4  # bytes of memory per byte of text, at least: itself, its character, and the line
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_text(address: Address) -> str:
     """The file as UTF-8 text."""
     with address.open() as file:
-        check_size(address, TEXT_BYTES * address.size)
+        check_size(address, _TEXT_BYTES * address.size)
         data = file.read()
     try:
         return data.decode("utf-8-sig")
@@ -37,8 +35,8 @@ def read_lines(address: Address) -> list[str]:
 
 
 def read_table(address: Address) -> list[tuple[int, list[str]]]:
-    """The cells of each line with the line's number: commas in .csv, tabs in .tsv, else blanks."""
-    text, delimiter = read_text(address), _DELIMITERS.get(address.path.suffix.lower())
+    """The cells of each line with the line's number: commas in .csv, tabs in .tsv, else spaces."""
+    text, delimiter = read_text(address), _DELIMITERS.get(address.suffix)
     if "\0" in text:
         raise address.problem("holds zero bytes and is not a text table; write or copy it again.")
     if delimiter is None:
@@ -53,12 +51,12 @@ def read_json(address: Address) -> Any:
     """The value of a JSON file; a key that occurs twice in an object is an error, since one would be lost."""
 
     def unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        for key, value in items:
-            if key in seen:
+        value: dict[str, Any] = {}
+        for key, each in items:
+            if key in value:
                 raise address.problem(f"has the key {key!r} twice; join the two.")
-            seen[key] = value
-        return seen
+            value[key] = each
+        return value
 
     text = read_text(address)
     try:
