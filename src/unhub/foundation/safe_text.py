@@ -46,3 +46,13 @@ def slug(name: str) -> str:
     ('val_val', 'sparse_k_k_1', 'train', '文_图')
     """
     return re.sub(r"[^\w-]+", "_", name).strip("_-") or "unnamed"
+
+
+def reason_of(error: Exception, longest: int = 200) -> str:
+    """The message of an error on one line, without its full stop, cut after so many characters; else its type.
+
+    >>> reason_of(ValueError("no such\\n file.")), reason_of(KeyError())
+    ('no such file', 'KeyError')
+    """
+    text = " ".join(str(error).split()).rstrip(".:")
+    return (text if len(text) <= longest else f"{text[:longest]}...") or type(error).__name__
