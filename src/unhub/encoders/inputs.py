@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from unhub.foundation.regular_files import read_regular
 from unhub.foundation.wording import argument
 
 MAGIC = ("*", "?", "[")
+TABLES = (".csv", ".tsv", ".jsonl")
 DRAFTED = 32  # letters of a name at the start of its temporary file, after a dot
 USUAL = (
     "text", "caption", "sentence", "title", "query", "content", "path", "file", "filename", "file_name", "filepath",
@@ -90,12 +91,20 @@ def _files(path: Path, kind: str, out: Path | None) -> Items:
     elif not path.exists():
         raise InputError(f"there is no file or folder {path}; check the path.")
     files = [file for file in files if out is None or not _is_output(file, out)]
-    kinds = Counter(kind for kind in map(kind_of, files) if kind is not None)
-    chosen = _only_kind(kinds, path) if kind == "auto" else kind
-    of_kind = sorted(file for file in files if file.suffix.lower() in ENDINGS[chosen])
+    if kind == "auto":
+        counts = Counter(each for each in map(kind_of, files) if each is not None)
+        media = {each: count for each, count in counts.items() if each != "text"} or counts
+        if not media:
+            advice = f"pass {argument('kind')}"
+            raise InputError(f"{path} has no file whose ending says image, audio, video or text; {advice}.")
+        if len(media) > 1:
+            listed = ", ".join(f"{count:,} {each}" for each, count in sorted(media.items()))
+            raise InputError(f"{path} has files of several kinds ({listed}); choose one with {argument('kind')}.")
+        (kind,) = media
+    of_kind = sorted(file for file in files if file.suffix.lower() in ENDINGS[kind])
     if not of_kind:
-        raise InputError(f"{path} has no {chosen} file; their names end in {', '.join(sorted(ENDINGS[chosen]))}.")
-    return Items(chosen, tuple(of_kind), tuple(file.relative_to(root).as_posix() for file in of_kind))
+        raise InputError(f"{path} has no {kind} file; their names end in {', '.join(sorted(ENDINGS[kind]))}.")
+    return Items(kind, tuple(of_kind), tuple(file.relative_to(root).as_posix() for file in of_kind))
 
 
 def _is_output(file: Path, out: Path) -> bool:
@@ -103,16 +112,6 @@ def _is_output(file: Path, out: Path) -> bool:
     ids = ids_beside(out)
     is_draft = file.name.startswith(f".{ids.stem[:DRAFTED]}") and file.suffix == ids.suffix
     return (file.name == ids.name or is_draft) and os.path.samefile(file.absolute().parent, out.absolute().parent)
-
-
-def _only_kind(kinds: Counter[str], path: Path) -> str:
-    media = {kind: count for kind, count in kinds.items() if kind != "text"} or dict(kinds)
-    if not media:
-        raise InputError(f"{path} has no file whose ending says image, audio, video or text; pass {argument('kind')}.")
-    if len(media) > 1:
-        counts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(media.items()))
-        raise InputError(f"{path} has files of several kinds ({counts}); choose one with {argument('kind')}.")
-    return next(iter(media))
 
 
 def _listed(path: Path, texts: list[str], ids: list[str] | None, kind: str) -> Items:
@@ -164,7 +163,7 @@ def _read_lines(path: Path) -> list[str]:
 
 def _read_table(path: Path, column: str | None, ids: str | None) -> tuple[list[str], list[str] | None]:
     """The column of texts or paths, and that of ids: the named ones, or those with a usual name; ids may be None."""
-    rows = TABLES[path.suffix.lower()](path)
+    rows = _table_rows(path)
     if not rows:
         raise InputError(f"{path} has no rows; write or copy it again.")
     names = list(rows[0])
@@ -187,19 +186,16 @@ def _cell(path: Path, row: dict[str, Any], column: str, number: int) -> str:
     return value.strip()
 
 
-def _separated(delimiter: str) -> Callable[[Path], list[dict[str, Any]]]:
-    def read(path: Path) -> list[dict[str, Any]]:
+def _table_rows(path: Path) -> list[dict[str, Any]]:
+    text = _text(path)
+    if path.suffix.lower() != ".jsonl":
+        delimiter = "," if path.suffix.lower() == ".csv" else "\t"
         try:
-            return list(csv.DictReader(_text(path).splitlines(keepends=True), delimiter=delimiter, strict=True))
+            return list(csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
         except csv.Error as error:
             raise InputError(f"{path} is not a table: {error}; write or copy it again.") from error
-
-    return read
-
-
-def _json_lines(path: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(_text(path).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         try:
             row = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError) as error:
@@ -218,10 +214,3 @@ def _text(path: Path) -> str:
     if not text.strip():
         raise InputError(f"{path} is empty; write or copy it again.")
     return text.replace("\r\n", "\n")
-
-
-TABLES: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
-    ".jsonl": _json_lines,
-}

@@ -197,18 +197,14 @@ class Parts:
         except (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile):
             raise self._damaged(path) from None
         valid = part.dtype == dtype and part.ndim == ndim and (not ndim or len(part) <= last - first)
-        if not valid or (name == "kept" and not _increase(part, first, last)):
+        if valid and name == "kept" and len(part):  # different items of the stretch, in order
+            valid = bool(part[0] >= first and part[-1] < last and (np.diff(part) > 0).all())
+        if not valid:
             raise self._damaged(path)
         return part
 
     def _damaged(self, path: Path) -> InputError:
         return InputError(f"{path} is damaged; remove {self.folder} to begin again.")
-
-
-def _increase(items: AnyArray, first: int, last: int) -> bool:
-    """Whether these are different items of a stretch, in order."""
-    inside = not len(items) or (items[0] >= first and items[-1] < last)
-    return bool(inside and (np.diff(items) > 0).all())
 
 
 def refuse_links(*paths: Path) -> None:

@@ -119,7 +119,13 @@ def load(location: ModelLocation, kind: str, runtime: Runtime, max_length: int |
     """The model; ``how`` says which of its outputs is the vector."""
     model, missing = _model(location)
     tower = tower_of(kind)
-    _check_tower(model, location.name, tower)
+    takes = [each for each in TOWERS if hasattr(model, f"get_{each}_features")]
+    if takes and tower not in takes:
+        raise InputError(
+            "model",
+            f"{location.name!r} is a {type(model).__name__}, which takes {' and '.join(takes)}, not {tower}",
+            f"choose another, or another {argument('kind')}",
+        )
     model = model.to(device=runtime.device, dtype=runtime.dtype).eval()
     prepared = _preprocessor(location, tower, model, max_length)
     torch = require("torch", extra="encode")
@@ -158,16 +164,6 @@ def _model(location: ModelLocation) -> tuple[Any, list[str]]:
             "take files that have them",
         )
     return model, missing
-
-
-def _check_tower(model: Any, name: str, tower: str) -> None:
-    takes = [each for each in TOWERS if hasattr(model, f"get_{each}_features")]
-    if takes and tower not in takes:
-        raise InputError(
-            "model",
-            f"{name!r} is a {type(model).__name__}, which takes {' and '.join(takes)}, not {tower}",
-            f"choose another, or another {argument('kind')}",
-        )
 
 
 def _to_device(value: Any, runtime: Runtime) -> Any:

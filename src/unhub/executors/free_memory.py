@@ -62,8 +62,8 @@ def least_left(read: Read, limits: Mapping[str, int], physical: int) -> int:
 
     limits: by the name that /proc/self/status gives to what they count. physical: all memory of the machine.
     """
-    status = read("/proc/self/status") or ""
-    free = _kilobytes(read("/proc/meminfo") or "", "MemAvailable")
+    status = read("/proc/self/status")
+    free = _kilobytes(read("/proc/meminfo"), "MemAvailable")
     own = [limit - (_kilobytes(status, name) or 0) for name, limit in limits.items()]
     return max(0, min(physical if free is None else free, *own, *_left_in_groups(read), physical))
 
@@ -118,8 +118,8 @@ def _left_in_version_2(read: Read, folder: str) -> int | None:
 
 def _left_in_version_1(read: Read, folder: str) -> int | None:
     """What a group leaves; its limit is a huge number where it has none."""
-    stat = read(f"{folder}/memory.stat") or ""
-    limits = [_number(read(f"{folder}/memory.limit_in_bytes")), _counted(stat, "hierarchical_memory_limit")]
+    stat = read(f"{folder}/memory.stat")
+    limits = [_number(read(f"{folder}/memory.limit_in_bytes")), _field(stat, r"^hierarchical_memory_limit (\d+)$")]
     return _left(limits, read(f"{folder}/memory.usage_in_bytes"), stat, "total_inactive_file")
 
 
@@ -128,17 +128,17 @@ def _left(limits: list[int | None], used: str | None, stat: str | None, cache: s
     known = [limit for limit in limits if limit is not None]
     if not known:
         return None
-    return min(known) - max(0, (_number(used) or 0) - (_counted(stat or "", cache) or 0))
+    return min(known) - max(0, (_number(used) or 0) - (_field(stat, rf"^{cache} (\d+)$") or 0))
 
 
-def _kilobytes(text: str, name: str) -> int | None:
-    match = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
-    return None if match is None else int(match[1]) << 10
-
-
-def _counted(text: str, name: str) -> int | None:
-    match = re.search(rf"^{name} (\d+)$", text, re.MULTILINE)
+def _field(text: str | None, pattern: str) -> int | None:
+    match = re.search(pattern, text or "", re.MULTILINE)
     return None if match is None else int(match[1])
+
+
+def _kilobytes(text: str | None, name: str) -> int | None:
+    size = _field(text, rf"^{name}:\s+(\d+) kB")
+    return None if size is None else size << 10
 
 
 def _number(text: str | None) -> int | None:

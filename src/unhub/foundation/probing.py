@@ -42,10 +42,6 @@ class ProbeError(ValueError):
     """The child gave no answer: it crashed, took too long or needed too much memory."""
 
 
-class NoChildError(UnhubError):
-    """No child can be started here, so nothing is known about the file."""
-
-
 def probe(script: Path, request: Mapping[str, Any], *, size: int, memory: int = 0) -> Any:
     """What the function ``probe`` of a script returns, called with the request in a child process.
 
@@ -57,7 +53,7 @@ def probe(script: Path, request: Mapping[str, Any], *, size: int, memory: int = 
     answer is a ``ProbeError``. Where the system has no limits on memory (Windows, macOS), only time is limited.
     """
     if not sys.executable or getattr(sys, "frozen", False):
-        raise NoChildError(NO_CHILD)
+        raise UnhubError(NO_CHILD)
     seconds = SECONDS + size / BYTES_PER_SECOND
     order = {
         "script": str(script),

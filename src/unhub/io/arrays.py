@@ -148,8 +148,10 @@ def as_array(source: object, *, name: str) -> AnyArray:
     except Exception as error:  # __array__ is third-party code
         raise InputError(name, f"cannot be read as an array: {_why(source, error)}") from error
     if array.ndim == 0:
-        advice = "give an array, a tensor, lists of numbers or a path"
-        raise InputError(name, f"is {_described(source)}, not an array", advice)
+        kind = "None" if source is None else f"a {type(source).__name__}"
+        if hasattr(source, "toarray"):
+            kind = f"a sparse matrix ({type(source).__name__}; use its toarray())"
+        raise InputError(name, f"is {kind}, not an array", "give an array, a tensor, lists of numbers or a path")
     return numpy_floats(array)
 
 
@@ -170,11 +172,3 @@ def _why(source: object, error: Exception) -> str:
         if other is not None and lengths[0] is not None and lengths[other] is not None:
             return f"row {other} has {lengths[other]} numbers and row 0 has {lengths[0]} (rows count from 0)"
     return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
-
-
-def _described(source: object) -> str:
-    if source is None:
-        return "None"
-    if hasattr(source, "toarray"):
-        return f"a sparse matrix ({type(source).__name__}; use its toarray())"
-    return f"a {type(source).__name__}"

@@ -69,10 +69,7 @@ class OpenFile:
     def _read(self, room: memoryview, offset: int) -> int:
         if hasattr(os, "preadv"):
             return os.preadv(self._number, [room], offset)
-        with (
-            self._turn,
-            open(self._number, "rb", buffering=0, closefd=False) as file,
-        ):  # Windows: one position
+        with self._turn, open(self._number, "rb", buffering=0, closefd=False) as file:  # Windows: one position
             file.seek(offset)
             return file.readinto(room)
 

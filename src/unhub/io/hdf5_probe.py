@@ -27,15 +27,13 @@ def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
     import h5py
 
     with h5py.File(path, "r") as file:
-        return _texts(file[text]) if text is not None else _listing(h5py, file, ratio, limit)
-
-
-def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> list[dict[str, Any]]:
-    return [
-        {"key": path.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
-        for path, item in _objects(h5py, file.id)
-        if isinstance(item, h5py.h5d.DatasetID)
-    ]
+        if text is not None:
+            return _texts(file[text])
+        return [
+            {"key": key.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
+            for key, item in _objects(h5py, file.id)
+            if isinstance(item, h5py.h5d.DatasetID)
+        ]
 
 
 def _objects(h5py: Any, root: Any) -> Iterator[tuple[bytes, Any]]:
@@ -66,7 +64,9 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
     shape, kind = dataset.shape or (), dataset.attrs.get("MATLAB_class")
     is_text = h5py.check_string_dtype(dataset.dtype) is not None
     chunks = dataset.chunks or ()
-    filters = _filters(dataset)
+    plan = dataset.id.get_create_plist()
+    described = [plan.get_filter(index) for index in range(plan.get_nfilters())]
+    filters = [(int(each[0]), each[3].decode(errors="replace")) for each in described]
     facts = {
         "bytes": math.prod(shape) * dataset.dtype.itemsize,
         "chunk": math.prod(chunks) * dataset.dtype.itemsize if chunks else 0,
@@ -79,12 +79,6 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
     if facts["problem"] is None and chunks and not is_text:
         _try_chunks(dataset, [code for code, _ in filters], ratio, limit)
     return facts
-
-
-def _filters(dataset: Any) -> list[tuple[int, str]]:
-    plan = dataset.id.get_create_plist()
-    filters = [plan.get_filter(index) for index in range(plan.get_nfilters())]
-    return [(int(each[0]), each[3].decode(errors="replace")) for each in filters]
 
 
 def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]], is_text: bool) -> str | None:

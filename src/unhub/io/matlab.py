@@ -57,7 +57,9 @@ class Transposed:
 
 def read_matlab(address: Address) -> Contents:
     """The variables of the file by name."""
-    if _is_hdf5(address):
+    with address.open() as file:
+        head = file.read(max(_SIGNATURE_OFFSETS) + len(_HDF5_SIGNATURE))
+    if any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS):
         return Contents({key: _hdf5_part(dataset) for key, dataset in datasets(address).items() if key[0] != "#"})
     import scipy.io
 
@@ -68,12 +70,6 @@ def read_matlab(address: Address) -> Contents:
     if len(kinds) < len(listed) or not complex_names <= kinds.keys():  # the listing is not what would be loaded
         raise ValueError("it has two variables of one name")
     return Contents({key: _part(address, key, shape, kind) for key, (shape, kind) in kinds.items()})
-
-
-def _is_hdf5(address: Address) -> bool:
-    with address.open() as file:
-        head = file.read(max(_SIGNATURE_OFFSETS) + len(_HDF5_SIGNATURE))
-    return any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS)
 
 
 def _hdf5_part(dataset: Dataset) -> Part:

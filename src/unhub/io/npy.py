@@ -107,14 +107,13 @@ def pickled_objects(address: Address, what: str = "") -> InputError:
 def read_npz(address: Address) -> Contents:
     """The arrays of the archive by name, unread."""
     with address.open() as file, zipfile.ZipFile(file) as archive:
-        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        return Contents({member.filename[: -len(".npy")]: _npz_part(address, archive, member) for member in members})
-
-
-def _npz_part(address: Address, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Part:
-    with _member(archive, member) as file:
-        (shape, _, dtype), _ = _header(address, member, file)
-    return Part(shape, dtype, partial(_load, address, member.filename))
+        parts = {}
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                with _member(archive, member) as opened:
+                    (shape, _, dtype), _ = _header(address, member, opened)
+                parts[member.filename[: -len(".npy")]] = Part(shape, dtype, partial(_load, address, member.filename))
+        return Contents(parts)
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:

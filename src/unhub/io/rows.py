@@ -113,14 +113,12 @@ def _repeated(ids: tuple[str, ...]) -> str:
     for row, item in enumerate(ids):
         places.setdefault(item, []).append(row)
     repeated = {item: where for item, where in places.items() if len(where) > 1}
-    named = [f"{short_repr(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
+    named = []
+    for item, rows in list(repeated.items())[:_SHOWN]:
+        listed = ", ".join(map(str, rows[:_SHOWN])) + (", ..." if len(rows) > _SHOWN else "")
+        named.append(f"{short_repr(item)} in rows {listed}")
     more = f" and {len(repeated) - _SHOWN} more" if len(repeated) > _SHOWN else ""
     return f"{', '.join(named)}{more} (rows count from 0)"
-
-
-def _some(rows: list[int]) -> str:
-    listed = ", ".join(map(str, rows[:_SHOWN]))
-    return f"{listed}, ..." if len(rows) > _SHOWN else listed
 
 
 def open_rows(source: Any, *, name: str) -> Rows:
