@@ -16,7 +16,7 @@ from typing import Any
 from unhub.encoders.media import ENDINGS, KINDS, kind_of
 from unhub.encoders.parts import ids_beside
 from unhub.foundation.errors import InputError
-from unhub.foundation.regular_files import read_regular
+from unhub.foundation.regular_files import decode_text, read_regular, text_lines
 from unhub.foundation.wording import argument
 
 MAGIC = ("*", "?", "[")
@@ -73,7 +73,7 @@ def read_items(
         name, value = ("column", column) if column is not None else ("ids", ids)
         raise InputError(name, f"is {value!r}, but {path} is not a .jsonl, .csv or .tsv file and has no columns")
     elif path.suffix.lower() == ".txt" and path.is_file():
-        items = _listed(path, _read_lines(path), None, kind)
+        items = _listed(path, text_lines(_text(path), str(path), content="text or path"), None, kind)
     else:
         items = _files(path, kind, out)
     return _check_ids(items, path, None if isinstance(ids, str) else ids)
@@ -152,15 +152,6 @@ def _check_ids(items: Items, path: Path, ids: Sequence[str] | None) -> Items:
     return Items(items.kind, items.values, chosen)
 
 
-def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file; an empty one is an error unless only empty ones follow."""
-    lines = _text(path).rstrip().split("\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            raise InputError(f"{path} has nothing in line {number}; write one text or path in each line.")
-    return [line.strip() for line in lines]
-
-
 def _read_table(path: Path, column: str | None, ids: str | None) -> tuple[list[str], list[str] | None]:
     """The column of texts or paths, and that of ids: the named ones, or those with a usual name; ids may be None."""
     rows = _table_rows(path)
@@ -207,10 +198,7 @@ def _table_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _text(path: Path) -> str:
-    try:
-        text = read_regular(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+    text = decode_text(read_regular(path), str(path))
     if not text.strip():
         raise InputError(f"{path} is empty; write or copy it again.")
     return text.replace("\r\n", "\n")

@@ -53,8 +53,9 @@ def read_medium(path: Path, kind: str, *, rate: int | None = None, frames: int =
     rate: samples per second of a waveform. frames: how many of a video.
     """
     try:
-        if kind == "image":
-            return read_image(path)
+        if kind == "image":  # in RGB, rotated as its EXIF data say
+            with require("PIL.Image", extra="encode").open(path) as image:
+                return require("PIL.ImageOps", extra="encode").exif_transpose(image).convert("RGB")
         if kind == "audio":
             return read_audio(path, rate)
         return read_frames(path, frames) if kind == "video" else path.read_text("utf-8-sig").strip()
@@ -62,12 +63,6 @@ def read_medium(path: Path, kind: str, *, rate: int | None = None, frames: int =
         raise
     except Exception as error:  # decoders raise whatever they like about a broken file
         raise _broken(path, kind, reason_of(error)) from error
-
-
-def read_image(path: Path) -> Any:
-    """A Pillow image in RGB, rotated as its EXIF data say."""
-    with require("PIL.Image", extra="encode").open(path) as image:
-        return require("PIL.ImageOps", extra="encode").exif_transpose(image).convert("RGB")
 
 
 def read_audio(path: Path, rate: int | None = None) -> FloatArray:

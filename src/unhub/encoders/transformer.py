@@ -34,26 +34,27 @@ class Preprocessor:
 
 def _preprocessor(location: ModelLocation, tower: str, model: Any, max_length: int | None) -> Preprocessor:
     """The preprocessing of this part of the model: its tokenizer, image processor or feature extractor."""
-    name, make = {
-        "text": ("AutoTokenizer", _texts),
-        "image": ("AutoImageProcessor", _images),
-        "audio": ("AutoFeatureExtractor", _waves),
-    }[tower]
+    name = {"text": "AutoTokenizer", "image": "AutoImageProcessor", "audio": "AutoFeatureExtractor"}[tower]
     loader = getattr(require("transformers", extra="encode"), name)
     try:
         processor = loader.from_pretrained(location.load, local_files_only=location.folder is not None)
-    except Exception as error:  # what is missing shows itself in many ways
+    except Exception as error:  # a missing file shows itself in many ways
         reason = reason_of(error).partition(". ")[0]
         raise InputError(
             "model",
             f"{location.name!r} cannot take {tower}: its {name} does not load ({reason})",
             f"choose another, or another {argument('kind')}",
         ) from error
-    return make(processor, model, location, max_length)
+    if tower == "text":
+        return _texts(processor, model, location.name, max_length)
+    if tower == "audio":
+        return _waves(processor, location.name)
+    image = require("PIL.Image", extra="encode").new("RGB", (64, 64))
+    return Preprocessor(lambda batch: dict(processor(images=batch, return_tensors="pt")), [image])
 
 
-def _texts(tokenizer: Any, model: Any, location: ModelLocation, max_length: int | None) -> Preprocessor:
-    length = check_length(location.name, max_length, _length(tokenizer, model))
+def _texts(tokenizer: Any, model: Any, name: str, max_length: int | None) -> Preprocessor:
+    length = check_length(name, max_length, _length(tokenizer, model))
     siglip = str(model.config.model_type).startswith("siglip")
     padding = "max_length" if siglip and length else True  # as it was trained
 
@@ -77,16 +78,7 @@ def _length(tokenizer: Any, model: Any) -> int | None:
     return int(min(limits)) if limits else None
 
 
-def _images(processor: Any, model: Any, location: ModelLocation, max_length: int | None) -> Preprocessor:
-    image = require("PIL.Image", extra="encode")
-
-    def inputs(batch: list[Any]) -> dict[str, Any]:
-        return dict(processor(images=batch, return_tensors="pt"))
-
-    return Preprocessor(inputs, [image.new("RGB", (64, 64))])
-
-
-def _waves(extractor: Any, model: Any, location: ModelLocation, max_length: int | None) -> Preprocessor:
+def _waves(extractor: Any, name: str) -> Preprocessor:
     torch, rate = require("torch", extra="encode"), int(extractor.sampling_rate)
 
     def inputs(batch: list[Any]) -> dict[str, Any]:
@@ -95,10 +87,10 @@ def _waves(extractor: Any, model: Any, location: ModelLocation, max_length: int 
             with _fixed_seed():
                 features.append(dict(extractor(wave, sampling_rate=rate, return_tensors="pt")))
         try:
-            return {name: torch.cat([each[name] for each in features]) for name in features[0]}
+            return {key: torch.cat([each[key] for each in features]) for key in features[0]}
         except RuntimeError as error:
             raise InputError(
-                f"model {location.name!r} keeps the lengths of audio files, which differ; pass {setting('batch', 1)}."
+                f"model {name!r} keeps the lengths of audio files, which differ; pass {setting('batch', 1)}."
             ) from error
 
     return Preprocessor(inputs, [np.zeros(rate, dtype=np.float32)], rate=rate)

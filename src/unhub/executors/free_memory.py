@@ -29,6 +29,12 @@ COMPILER = 256 << 20
 STACK, HEAP = 8 << 20, 64 << 20
 """bytes per thread: its stack, and the address space that the C library reserves for its allocations"""
 
+_GROUP_FILES = {
+    "cgroup2": (("memory.max", "memory.high"), "memory.current", "inactive_file"),
+    "cgroup": (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""of each version of control groups: files of limits, the file of usage, and the name of inactive cache"""
+
 
 def processors() -> int:
     """How many threads to use: one per processor that this process may run on, at most OMP_NUM_THREADS."""
@@ -82,13 +88,10 @@ def _left_in_groups(read: Read) -> Iterator[int]:
     for line in (read("/proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
-        if number == "0" and not controllers:
-            left_in, kind = _left_in_version_2, "cgroup2"
-        elif "memory" in controllers.split(","):
-            left_in, kind = _left_in_version_1, "cgroup"
-        else:
+        kind = "cgroup2" if number == "0" and not controllers else "cgroup"
+        if kind == "cgroup" and "memory" not in controllers.split(","):
             continue
-        remainders = (left_in(read, folder) for folder in _folders(mounts, kind, group))
+        remainders = (_left(read, folder, kind) for folder in _folders(mounts, kind, group))
         yield from (each for each in remainders if each is not None)
 
 
@@ -110,25 +113,19 @@ def _folders(mounts: str, kind: str, group: str) -> Iterator[str]:
             yield str(PurePosixPath(mounted, *below[:depth]))
 
 
-def _left_in_version_2(read: Read, folder: str) -> int | None:
-    """What a group leaves; above memory.high the system slows a process down until it is useless."""
-    limits = [_number(read(f"{folder}/{name}")) for name in ("memory.max", "memory.high")]
-    return _left(limits, read(f"{folder}/memory.current"), read(f"{folder}/memory.stat"), "inactive_file")
+def _left(read: Read, folder: str, kind: str) -> int | None:
+    """The smallest limit of a group less what it uses, not counting inactive file cache, which the system can drop.
 
-
-def _left_in_version_1(read: Read, folder: str) -> int | None:
-    """What a group leaves; its limit is a huge number where it has none."""
+    Above memory.high the system slows a process down until it is useless. A limit of version 1 is a huge number if
+    there is none.
+    """
+    names, usage, cache = _GROUP_FILES[kind]
     stat = read(f"{folder}/memory.stat")
-    limits = [_number(read(f"{folder}/memory.limit_in_bytes")), _field(stat, r"^hierarchical_memory_limit (\d+)$")]
-    return _left(limits, read(f"{folder}/memory.usage_in_bytes"), stat, "total_inactive_file")
-
-
-def _left(limits: list[int | None], used: str | None, stat: str | None, cache: str) -> int | None:
-    """The smallest limit less what is used, not counting inactive file cache, which the system can drop."""
+    limits = [_number(read(f"{folder}/{name}")) for name in names]
+    limits.append(_field(stat, r"^hierarchical_memory_limit (\d+)$"))
     known = [limit for limit in limits if limit is not None]
-    if not known:
-        return None
-    return min(known) - max(0, (_number(used) or 0) - (_field(stat, rf"^{cache} (\d+)$") or 0))
+    used = (_number(read(f"{folder}/{usage}")) or 0) - (_field(stat, rf"^{cache} (\d+)$") or 0)
+    return min(known) - max(0, used) if known else None
 
 
 def _field(text: str | None, pattern: str) -> int | None:

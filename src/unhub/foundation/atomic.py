@@ -139,20 +139,11 @@ def _take_permissions(path: Path, target: Path) -> None:
     """
     before = target.stat()
     mode = stat.S_IMODE(before.st_mode) & 0o777
-    with suppress(OSError, AttributeError):
-        os.chown(path, before.st_uid, -1)
-    same = _set_group(path, before.st_gid) and _set_access_list(path, target)
+    for owner, group in ((before.st_uid, -1), (-1, before.st_gid)):
+        with suppress(OSError, AttributeError):
+            os.chown(path, owner, group)
+    same = path.stat().st_gid == before.st_gid and _set_access_list(path, target)
     os.chmod(path, mode if same else (mode & 0o707) | (mode & 0o070 & ((mode & 0o007) << 3)))
-
-
-def _set_group(path: Path, group: int) -> bool:
-    if path.stat().st_gid == group:
-        return True
-    try:
-        os.chown(path, -1, group)
-    except (OSError, AttributeError):
-        return False
-    return True
 
 
 def _set_access_list(path: Path, target: Path) -> bool:

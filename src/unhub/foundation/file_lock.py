@@ -91,23 +91,19 @@ def _take(path: Path, busy: str) -> tuple[int, tuple[str, ...]]:
                 raise InputError(f"{path} is a link and not a lock of unhub; remove it.") from error
             raise
         try:
-            notes = () if _lock(handle, path, busy) else (NO_LOCKS,)
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size:
+                raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
+            notes = () if lock(handle) else (NO_LOCKS,)
             if has_the_name(handle, path):
                 return handle, notes
-        except BaseException:
+        except BaseException as error:
             os.close(handle)
+            if isinstance(error, BlockingIOError | PermissionError):
+                raise InputError(busy) from None
+            if isinstance(error, OSError):
+                advice = "move its folder to a disk with locks"
+                why = (error.strerror or str(error)).lower()
+                raise InputError(f"{path} cannot be locked ({why}); {advice}.") from error
             raise
         os.close(handle)
-
-
-def _lock(handle: int, path: Path, busy: str) -> bool:
-    facts = os.fstat(handle)
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size:
-        raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
-    try:
-        return lock(handle)
-    except (BlockingIOError, PermissionError):
-        raise InputError(busy) from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"{path} cannot be locked ({why.lower()}); move its folder to a disk with locks.") from error

@@ -63,6 +63,22 @@ def _subject(path: str | os.PathLike[str], name: str | None) -> str:
     return f"{argument(name)}: {Path(path)}" if name else f"{Path(path)}"
 
 
+def decode_text(data: bytes, subject: str) -> str:
+    """The bytes as UTF-8 text, a byte order mark left out; errors begin with ``subject``."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{subject} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+
+
+def text_lines(text: str, subject: str, *, content: str) -> list[str]:
+    """The lines of a text, stripped; an empty one is an error unless only empty ones follow."""
+    lines = [line.strip() for line in text.rstrip().split("\n")]
+    if not all(lines):
+        raise InputError(f"{subject} has nothing in line {lines.index('') + 1}; write one {content} in each line.")
+    return lines
+
+
 class Stamp(NamedTuple):
     """Which file it is on this machine, its size, and the time of its last change.
 

@@ -7,7 +7,6 @@ the HDF5 library can crash, or loop forever, on a damaged one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +37,34 @@ class Dataset:
         """() for a dataset without values, too."""
         return self.opened.shape or ()
 
-    def check(self) -> None:
-        """An error unless this dataset can be read in blocks, within the file and within memory."""
-        if self.facts["problem"] is not None:
-            raise self.address.problem(
-                f"has a dataset {self.key!r} that {self.facts['problem']}, and that is never read; write it again as a "
+    def part(self) -> Part:
+        """The dataset as a part; text is loaded as text, numbers stay on disk."""
+        return Part(self.shape, np.dtype("U") if self.facts["text"] else self.opened.dtype, self._load)
+
+    def _load(self) -> Any:
+        """The open dataset, or its texts, if it can be read within the file and within memory.
+
+        The child reads the texts: they are in a heap in which the HDF5 library can loop forever.
+        """
+        address, facts = self.address, self.facts
+        if facts["problem"] is not None:
+            raise address.problem(
+                f"has a dataset {self.key!r} that {facts['problem']}, and that is never read; write it again as a "
                 "plain dataset, without compression or with gzip."
             )
-        ratio = DEFLATE_RATIO if self.facts["compressed"] else 1
-        stored = min(self.facts["stored"], self.address.size)
-        check_stored(self.address, self.key, self.facts["bytes"], stored=stored, ratio=ratio)
-        check_loaded_whole(self.address, self.key, self.facts["chunk"], what="a single chunk of it")
+        ratio = DEFLATE_RATIO if facts["compressed"] else 1
+        check_stored(address, self.key, facts["bytes"], stored=min(facts["stored"], address.size), ratio=ratio)
+        check_loaded_whole(address, self.key, facts["chunk"], what="a single chunk of it")
+        if facts["text"] or len(self.shape) < 2:  # columns of ids and labels are always read whole
+            check_loaded_whole(address, self.key, facts["bytes"])
+        if not facts["text"]:
+            return self.opened
+        return np.array(_ask(address, text=facts["key"]), dtype=object).reshape(self.shape)
 
 
 def read_hdf5(address: Address) -> Contents:
     """The datasets of the file by their path inside it; the file stays open while one of them is in use."""
-    return Contents({key: dataset_part(dataset) for key, dataset in datasets(address).items()})
+    return Contents({key: dataset.part() for key, dataset in datasets(address).items()})
 
 
 def datasets(address: Address) -> dict[str, Dataset]:
@@ -73,27 +84,6 @@ def datasets(address: Address) -> dict[str, Dataset]:
             raise ProbeError("a link in it leads to another file")
         opened_by_key[key] = Dataset(address, key, opened, facts)
     return opened_by_key
-
-
-def dataset_part(dataset: Dataset) -> Part:
-    """A dataset as a part; text is loaded as text, numbers stay on disk."""
-    if dataset.facts["text"]:
-        return Part(dataset.shape, np.dtype("U"), partial(_text, dataset))
-    return Part(dataset.shape, dataset.opened.dtype, partial(_numbers, dataset))
-
-
-def _numbers(dataset: Dataset) -> Any:
-    dataset.check()
-    if len(dataset.shape) < 2:  # columns of ids and labels are always read whole
-        check_loaded_whole(dataset.address, dataset.key, dataset.facts["bytes"])
-    return dataset.opened
-
-
-def _text(dataset: Dataset) -> np.ndarray[Any, Any]:
-    """The texts as the child reads them: they are in a heap in which the HDF5 library can loop forever."""
-    dataset.check()
-    check_loaded_whole(dataset.address, dataset.key, dataset.facts["bytes"])
-    return np.array(_ask(dataset.address, text=dataset.facts["key"]), dtype=object).reshape(dataset.shape)
 
 
 def _ask(address: Address, text: str | None = None) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from unhub.foundation.types import AnyArray
 from unhub.io.address import Address, Contents, Part
-from unhub.io.hdf5 import Dataset, dataset_part, datasets
+from unhub.io.hdf5 import Dataset, datasets
 from unhub.io.limits import check_size
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -73,7 +73,7 @@ def read_matlab(address: Address) -> Contents:
 
 
 def _hdf5_part(dataset: Dataset) -> Part:
-    part, kind = dataset_part(dataset), dataset.facts["class"]
+    part, kind = dataset.part(), dataset.facts["class"]
     if kind is None or len(part.shape) != 2:
         return part
     shape = (part.shape[1], part.shape[0])
@@ -81,21 +81,18 @@ def _hdf5_part(dataset: Dataset) -> Part:
 
 
 def _part(address: Address, key: str, shape: tuple[int, ...], kind: str) -> Part:
-    dtype = _CLASSES.get(kind, _NOT_READ)
     if key in _ID_NAMES:  # MATLAB has no vectors, only matrices of one row or one column
-        return Part((max(shape),), dtype, partial(_ids, address, key))
-    return Part(shape, dtype, partial(_load, address, key))
+        shape = (max(shape),)
+    return Part(shape, _CLASSES.get(kind, _NOT_READ), partial(_load, address, key))
 
 
 def _load(address: Address, key: str) -> Any:
     import scipy.io
 
-    return scipy.io.loadmat(str(address.path), variable_names=[key], appendmat=False)[key]
-
-
-def _ids(address: Address, key: str) -> AnyArray:
-    values = np.ravel(_load(address, key))
-    return np.char.rstrip(values) if values.dtype.kind == "U" else values
+    values = scipy.io.loadmat(str(address.path), variable_names=[key], appendmat=False)[key]
+    if key not in _ID_NAMES:
+        return values
+    return np.char.rstrip(np.ravel(values)) if values.dtype.kind == "U" else np.ravel(values)
 
 
 def check_tags(file: BinaryIO, address: Address) -> set[str]:

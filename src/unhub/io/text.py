@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import decode_text, text_lines
 from unhub.io.address import Address
 from unhub.io.limits import check_size
 
@@ -19,19 +20,12 @@ def read_text(address: Address) -> str:
     with address.open() as file:
         check_size(address, _TEXT_BYTES * address.size)
         data = file.read()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise address.problem(f"is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+    return decode_text(data, address.subject())
 
 
 def read_lines(address: Address) -> list[str]:
     """The lines of the file; an empty one is an error unless only empty ones follow."""
-    lines = [line.rstrip("\r") for line in read_text(address).rstrip().split("\n")]
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            raise address.problem(f"has nothing in line {number}; write one value in each line.")
-    return [line.strip() for line in lines]
+    return text_lines(read_text(address), address.subject(), content="value")
 
 
 def read_table(address: Address) -> list[tuple[int, list[str]]]:

@@ -97,22 +97,18 @@ def _part(address: Address, key: str, file: Path) -> Part:
         if reason is not None:
             named = f" {key!r}" if key else ""
             raise address.problem(f"has an array{named} that {reason}")
-        return _open(address, key, file, array)
+        stored = _stored_files(address, file.parent)
+        ratio = max((RATIOS[codec] for codec in array.compressors), default=1)
+        check_stored(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
+        check_loaded_whole(address, key, array.chunk_bytes, what="a single chunk of it")
+        if len(array.shape) < 2:  # columns of ids and labels are always read whole
+            check_loaded_whole(address, key, array.bytes)
+        _check_chunks(address, array, stored)
+        zarr = require("zarr", extra="files")
+        version = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2 if file.name == V2 else 3}
+        return zarr.open_array(str(file.parent), mode="r", **version)
 
     return Part(array.shape, dtype, load)
-
-
-def _open(address: Address, key: str, file: Path, array: ArrayMetadata) -> Any:
-    stored = _stored_files(address, file.parent)
-    ratio = max((RATIOS[codec] for codec in array.compressors), default=1)
-    check_stored(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
-    check_loaded_whole(address, key, array.chunk_bytes, what="a single chunk of it")
-    if len(array.shape) < 2:  # columns of ids and labels are always read whole
-        check_loaded_whole(address, key, array.bytes)
-    _check_chunks(address, array, stored)
-    zarr = require("zarr", extra="files")
-    version = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2 if file.name == V2 else 3}
-    return zarr.open_array(str(file.parent), mode="r", **version)
 
 
 def _stored_files(address: Address, folder: Path) -> dict[Path, int]:
