@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import os
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from unhub.dataset import Dataset
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation import facade as base
+from unhub.foundation.errors import InputError
+from unhub.foundation.facade import warn as warn
 from unhub.foundation.wording import argument
 from unhub.methods import hyper_parameters
 
@@ -21,27 +21,7 @@ T = TypeVar("T")
 
 def facade(function: Callable[P, T]) -> Callable[P, T]:
     """The function; a keyword that it does not have is an error with the name that was probably meant."""
-    signature = inspect.signature(function).parameters
-    takes_hyper_parameters = any(each.kind is each.VAR_KEYWORD for each in signature.values())
-    arguments = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
-
-    @functools.wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            known = arguments + (hyper_parameters() if takes_hyper_parameters and name not in arguments else [])
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
-                hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."
-                raise InputError(f"{function.__name__} has no argument {name}; {hint}")
-        return function(*args, **kwargs)
-
-    return checked
-
-
-def warn(notes: Iterable[str], *, stacklevel: int = 4) -> None:
-    """Shows each note once, as a warning at the line that called the function decorated by ``facade``."""
-    for note in dict.fromkeys(notes):
-        warnings.warn(UnhubWarning(note), stacklevel=stacklevel)
+    return base.facade(function, hyper_parameters)
 
 
 def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Dataset:

@@ -96,14 +96,14 @@ def command(
 def _query_rows(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
     """The query vectors: from a file, or encoded from text, which then serves as ids."""
     from unhub.dataset.reader import named
-    from unhub.encoders.query_encoder import encode
+    from unhub.encoders.loading import encode_queries
     from unhub.io import Rows, open_rows
 
     if (queries is None) == (not words):
         raise InputError("search needs queries: either vectors (--queries) or text.")
     if queries is not None:
         return named(open_rows(queries, name="queries"), query_ids)
-    return Rows(encode(words, encoder), ids=tuple(words), name="queries")
+    return Rows(encode_queries(words, encoder), ids=tuple(words), name="queries")
 
 
 SUSPICIOUS = 10

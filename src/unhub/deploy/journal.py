@@ -10,6 +10,7 @@ from pathlib import Path
 
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
+from unhub.api.facade import warn
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
 from unhub.foundation.file_lock import locked
@@ -32,7 +33,8 @@ class Journal:
     def alone(self) -> Iterator[None]:
         """Nobody else exports, refreshes or takes back with this file meanwhile; an error if somebody does."""
         busy = f"another process works on the exports of {self.path.with_suffix('')}; wait until it is done."
-        with locked(self.path.with_suffix(".lock"), busy):
+        with locked(self.path.with_suffix(".lock"), busy) as notes:
+            warn(notes)
             yield
 
     def read(self) -> list[Export]:

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
-from unhub.foundation.plugins import load_offered, offered
+from unhub.foundation.optional import load_plugin, plugins
 from unhub.foundation.safe_text import short_repr
 from unhub.methods.gc import GC
 from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
@@ -86,7 +86,7 @@ def method_names(*, additive: bool = False) -> tuple[str, ...]:
     """The names of all methods, registered and installed ones too; additive: those alone that are a bias."""
     if additive:
         return tuple(name for name, each in method_classes().items() if is_additive(each))
-    return tuple(dict.fromkeys((*_REGISTERED, *offered(GROUP))))
+    return tuple(dict.fromkeys((*_REGISTERED, *plugins(GROUP))))
 
 
 def method_classes() -> dict[str, type[Method]]:
@@ -101,7 +101,7 @@ def method_classes() -> dict[str, type[Method]]:
 def method_class(name: str) -> type[Method]:
     """The class of a method: unhub's own, one that was registered, or one that an installed package offers."""
     if name not in _REGISTERED:
-        cls = load_offered(GROUP, name)
+        cls = load_plugin(GROUP, name)
         if cls is None:
             names = method_names()
             close = difflib.get_close_matches(name.lower(), names, n=1)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.plugins import load_offered, offered
+from unhub.foundation.optional import load_plugin, plugins
 from unhub.metrics import hubness, retrieval
 from unhub.metrics.ranking import Ranking
 from unhub.metrics.retrieval import PerQuery
@@ -206,7 +206,7 @@ def metric(name: str) -> Metric:
     if known in FAMILIES and re.fullmatch(r"[1-9][0-9]*", k):
         return FAMILIES[known](int(k))
     if name not in _REGISTERED:
-        theirs = load_offered(GROUP, name)
+        theirs = load_plugin(GROUP, name)
         if theirs is None:
             raise InputError(_unknown(name, stem, k))
         if getattr(theirs, "name", None) != name:
@@ -241,7 +241,7 @@ def register_metric(new: Metric) -> Metric:
 def metric_names() -> tuple[str, ...]:
     """The names of all metrics, families as ``R@k``; registered and installed ones too."""
     own = (*(f"{family}@k" for family in FAMILIES), *(each.name for each in _SINGLE))
-    return tuple(dict.fromkeys((*own, *_REGISTERED, *offered(GROUP))))
+    return tuple(dict.fromkeys((*own, *_REGISTERED, *plugins(GROUP))))
 
 
 def _unknown(name: str, stem: str, k: str) -> str:
