@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
     from unhub.dataset import Dataset
-    from unhub.deploy.export import ExportResult, export
-    from unhub.deploy.planning import plan_export
+    from unhub.deploy.export import ExportResult, export, plan_export
     from unhub.deploy.refresh import RefreshResult, refresh
     from unhub.deploy.retriever import Retriever, connect
     from unhub.deploy.rollback import RollbackResult, rollback
@@ -59,7 +58,7 @@ _HOMES = {
     "fit": "api.fit",
     "load": "api.artefact",
     "normalize": "api.normalize",
-    "plan_export": "deploy.planning",
+    "plan_export": "deploy.export",
     "refresh": "deploy.refresh",
     "register_method": "methods",
     "rollback": "deploy.rollback",

@@ -10,7 +10,7 @@ import pytest
 import unhub
 from stores.problem import Problem, best, identical, overlap
 from unhub.api.correction import Correction
-from unhub.deploy.aliases import OWN_ALIAS
+from unhub.deploy.destinations import OWN_ALIAS
 from unhub.deploy.journal import Journal
 from unhub.deploy.self_test import ExactTop
 from unhub.foundation.errors import InputError, StoreError, UnhubError
@@ -528,7 +528,7 @@ def test_only_what_was_there_is_called_removed(index, problem, tmp_path):
         ("FATAL: password authentication failed for user app", "give the user and the password"),
         ('connection to server on socket "/x" failed: No such file; Is the server running locally?', "store runs"),
         ("401 Unauthorized", "give the user and the password"),
-        ("relation items does not exist", "the address, the name and the rights"),
+        ("relation items does not exist", "the address, the name and your rights"),
     ],
 )
 def test_advice_fits_what_the_store_said(said, advice):

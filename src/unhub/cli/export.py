@@ -84,8 +84,7 @@ def command(
       unhub export photos.unhub --to faiss://photos.faiss --dry-run
       unhub export photos.unhub --to faiss://photos.faiss
     """
-    from unhub.deploy.export import export
-    from unhub.deploy.planning import plan_export
+    from unhub.deploy.export import export, plan_export
     from unhub.stores.protocol import BLOCK
 
     options.check_url("to", to)

@@ -18,7 +18,7 @@ UP_TO_DATE = "bring it up to date (unhub.refresh in Python, unhub extend on the 
 
 
 class Biases:
-    """What a correction knows of each id: its row, and through it bias and digest. Ids are strings."""
+    """The row of each id in a correction, and through it bias and digest. Ids are strings."""
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
@@ -35,11 +35,11 @@ class Biases:
 
     def of_rows(self, rows: IntArray) -> FloatArray:
         """The bias of each row; 0 where it is -1."""
-        found: FloatArray = np.where(rows >= 0, self.correction.bias[rows], np.float32(0))
-        return found
+        bias: FloatArray = np.where(rows >= 0, self.correction.bias[rows], np.float32(0))
+        return bias
 
     def changed(self, rows: IntArray, vectors: FloatArray) -> BoolArray:
-        """(item,): whether a known item's vector is another than the one that was fitted."""
+        """(item,): whether a known item's vector differs from the one that was fitted."""
         different = np.zeros(len(rows), dtype=bool)
         known = np.flatnonzero(rows >= 0)
         if known.size:
@@ -49,7 +49,7 @@ class Biases:
 
 @dataclass
 class Comparison:
-    """Counts what is new, gone and changed while blocks of a collection go by."""
+    """Counts what is new, gone and changed in the blocks of a collection."""
 
     biases: Biases
     new: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Comparison:
         self._known = np.zeros(len(self.biases), dtype=bool)
 
     def look(self, block: Block) -> tuple[IntArray, IntArray]:
-        """The row of each item (-1 if it is new), and the places of those that are new or changed."""
+        """The row of each item (-1 if it is new), and the positions of the new and changed ones."""
         rows = self.biases.rows(block.ids)
         changed = self.biases.changed(rows, block.vectors)
         self.new.extend(block.ids[at] for at in np.flatnonzero(rows < 0).tolist())
@@ -72,11 +72,11 @@ class Comparison:
 
     @property
     def gone(self) -> IntArray:
-        """Rows of the correction whose items did not come by."""
+        """Rows of the correction whose items were not in any block."""
         return np.flatnonzero(~self._known)
 
     def refuse(self, url: str, *, allow_missing: bool) -> None:
-        """An error with the counts unless every item is there, the same, and known."""
+        """An error with the counts unless every item is known, unchanged, and still there."""
         missing = [] if allow_missing else self.new
         if not (missing or self.changed or self.gone.size):
             return

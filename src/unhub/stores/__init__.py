@@ -1,6 +1,6 @@
 """Vector stores, each behind one adapter that follows one protocol."""
 
-from unhub.stores.adapter import STORES, open_store
+from unhub.stores.adapter import STORES, Collection, open_store
 from unhub.stores.address import Address, is_address, parse
 from unhub.stores.corrected_index import NativeStrategies, NewCollection, corrected_index
 from unhub.stores.export_plan import ExportPlan, make_plan
@@ -8,7 +8,6 @@ from unhub.stores.export_record import Export
 from unhub.stores.protocol import (
     Abilities,
     Block,
-    Collection,
     CorrectedIndex,
     Description,
     Metric,

@@ -13,7 +13,8 @@ from unhub.core.parameters import count, positive
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import setting
-from unhub.stores.protocol import Collection, Description, Metric, Strategy
+from unhub.stores.adapter import Collection
+from unhub.stores.protocol import Description, Metric, Strategy
 from unhub.stores.vector_encoding import PAD_TO, VECTORS, VectorEncoding, make_encoding
 
 LARGEST_SCALE = 4.0

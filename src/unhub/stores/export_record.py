@@ -1,4 +1,4 @@
-"""The record of an export that a correction file keeps: enough to search there, to resume, and to roll back."""
+"""The record of an export in a correction file: enough to search there, to resume, and to roll back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unhub.foundation import field_checks as checked
 from unhub.stores.vector_encoding import MOST_EFFORT, VectorEncoding
 
 State = Literal["writing", "serving", "stale", "refused"]
-"""being written or cut short; tested and in use; behind its gallery; written, but the self-test found it wrong"""
+"""being written or interrupted; tested and in use; behind its gallery; written, but the self-test failed"""
 
 SAVED_AS = {"destination": "place", "encoding": "layout", "self_test": "tested"}
 """fields whose key in a file is older than their name; files keep their keys"""
@@ -41,6 +41,11 @@ class Export:
     self_test: dict[str, Any] = field(default_factory=dict)
     """the result of the self-test"""
 
+    @property
+    def location(self) -> tuple[str, str | None]:
+        """Where it is: no two exports have the same."""
+        return self.origin, self.destination
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON can hold it."""
         fields = {SAVED_AS.get(name, name): value for name, value in vars(self).items()}
@@ -50,7 +55,7 @@ class Export:
     def from_dict(cls, fields: Any) -> Export:
         """The record that ``to_dict`` wrote; a ValueError unless every field is in range: files can be forged."""
         if not isinstance(fields, Mapping):
-            raise ValueError("its note of an export is no table")
+            raise ValueError("its record of an export is no table")
         tested = checked.table(fields, "tested", most=64, longest=LONGEST_NAME, otherwise={})
         checked.number(tested, "effort", least=1 / MOST_EFFORT, most=MOST_EFFORT, otherwise=1.0)
         return cls(
@@ -75,7 +80,7 @@ def _like(pattern: re.Pattern[str], fields: Mapping[str, Any], name: str) -> str
 
 
 def _alias(fields: Mapping[str, Any], name: str) -> str | None:
-    """A second name, which is not a path."""
+    """An alias, which is not a path."""
     value = checked.optional_text(fields, name, longest=LONGEST_NAME)
     if value is not None and (not value or "/" in value or "\\" in value):
         raise ValueError(f"its {name} is not a name")

@@ -45,7 +45,7 @@ MOST_EFFORT = 1000.0
 
 @dataclass(frozen=True)
 class VectorEncoding:
-    """How corrected vectors are written and asked for."""
+    """How corrected vectors are written, and how queries ask for them."""
 
     strategy: Strategy
     metric: Metric
