@@ -14,19 +14,7 @@ from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.progress import Progress
 from unhub.core.parameters import count, positive
-from unhub.deploy.destinations import (
-    alias_before,
-    another_tag,
-    bias_name,
-    free_alias,
-    not_unit,
-    owned_index,
-    recorded_alias,
-    refuse_other_kind,
-    serving_export,
-    switch_alias,
-    unmarked_export,
-)
+from unhub.deploy import destinations
 from unhub.deploy.item_biases import UP_TO_DATE, Biases, Comparison
 from unhub.deploy.journal import Journal, exclusive_journal
 from unhub.deploy.retriever import reranked
@@ -34,7 +22,7 @@ from unhub.deploy.self_test import ExactTop, SelfTest, choose_probes, run_self_t
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Collection, CorrectedIndex, Export, ExportPlan, Strategy, make_plan, open_store
 from unhub.stores.adapter import are_unit
-from unhub.stores.export_record import State
+from unhub.stores.export_plan import State
 from unhub.stores.protocol import BLOCK
 from unhub.stores.vector_encoding import MOST_EFFORT
 
@@ -136,7 +124,7 @@ def export(
 
     Returns an ExportResult: the plan, the record, the counts, the self-test and the correction with the record.
     """
-    batch = count("batch", batch)
+    batch, tell = count("batch", batch), progress or _silent
     fixed_effort = None if effort is None else positive("effort", effort)
     if fixed_effort is not None and not 1 / MOST_EFFORT <= fixed_effort <= MOST_EFFORT:
         raise InputError("effort", f"is {fixed_effort:g}", f"give a number up to {MOST_EFFORT:g}, such as 2")
@@ -144,22 +132,23 @@ def export(
         plan, before, notes = _plan(known, collection, strategy, pad_to, scale, alias)
         record = before or _begin_record(known, journal, collection, plan)
         biases = Biases(known)
-        exact = _compare(known, biases, collection, plan, allow_missing, batch, progress)
+        exact = _compare(biases, collection, plan, allow_missing, batch, tell)
         written = already = 0
-        exported = None if record.destination is None else owned_index(collection, record)
+        exported = None if record.destination is None else destinations.owned_index(collection, record)
         with closing(exported or reranked(collection, biases)) as index:
             if journal is not None and before is None:
                 journal.note(record)
             if exported is not None:
-                written, already = _write(collection, exported, biases, plan, allow_missing, batch, progress)
-            if progress is not None:
-                progress("testing", len(exact.probes), len(exact.probes))
+                comparison = Comparison(biases)
+                written, already = _write(collection, exported, comparison, plan, batch, tell)
+                comparison.refuse(plan.origin.url, allow_missing=allow_missing)  # it may have changed meanwhile
+            tell("testing", len(exact.probes), len(exact.probes))
             test = run_self_test(exact, collection, index, plan, before, fixed_effort)
         per_search = not collection.abilities.keeps_effort
         encoding = replace(record.encoding, effort=test.effort) if per_search else record.encoding
         state: State = "serving" if test.passed else "refused"
         record = replace(record, encoding=encoding, self_test=test.to_dict(), state=state)
-        switch_alias(collection, record)
+        destinations.switch_alias(collection, record)
         others = [each for each in known.exports if each.location != record.location]
         recorded = replace(known, exports=(*others, record))
         if journal is not None and isinstance(correction, str | os.PathLike):
@@ -183,26 +172,27 @@ def _plan(
     Whatever lacks unhub's mark at the destination stays as it is, with a note, and the plan uses another name.
     """
     origin = collection.describe()
-    refuse_other_kind(known, origin)
+    destinations.refuse_other_kind(known, origin)
     cosine = known.metric == "cosine"
     plan = make_plan(
         collection, origin, known.bias, cosine=cosine, strategy=strategy, pad_to=pad_to, scale=scale,
-        alias=free_alias(collection, alias), longest=1.0 if cosine else _longest(collection),
+        alias=destinations.free_alias(collection, alias), longest=1.0 if cosine else _longest(collection),
     )  # fmt: skip
     default = strategy is None and pad_to is None and scale is None and alias is None
-    before = serving_export(known, origin.url) if default else None
+    before = destinations.serving_export(known, origin.url) if default else None
     if before is not None:
-        before = replace(before, alias=recorded_alias(collection, before))
+        before = replace(before, alias=destinations.recorded_alias(collection, before))
         plan = replace(
             plan, encoding=before.encoding, destination=before.destination, tag=before.tag, alias=before.alias
         )
     notes: list[str] = []
     while plan.destination is not None:
-        note = unmarked_export(collection, Export(plan.origin.url, plan.destination, plan.encoding, plan.tag, bias=""))
+        record = Export(plan.origin.url, plan.destination, plan.encoding, plan.tag, bias="")
+        note = destinations.unmarked_export(collection, record)
         if note is None:
             break
         notes.append(note)
-        tag = another_tag(plan.tag)
+        tag = destinations.another_tag(plan.tag)
         encoding = replace(plan.encoding, effort=1.0)  # it is measured again
         plan, before = replace(plan, tag=tag, destination=collection.derived(tag), encoding=encoding), None
     return plan, before, tuple(notes)
@@ -219,14 +209,15 @@ def _begin_record(known: Correction, journal: Journal | None, collection: Collec
     others = (*known.exports, *(() if journal is None else journal.read()))
     again = next((each for each in others if each.location == (plan.origin.url, plan.destination)), None)
     alias = plan.alias if again is None or again.alias != plan.alias else None
+    first = destinations.alias_before(collection, alias, others) if again is None or alias else again.alias_before
     record = Export(
         origin=plan.origin.url,
         destination=plan.destination,
         encoding=plan.encoding,
         tag=plan.tag,
-        bias=bias_name(known),
+        bias=destinations.bias_name(known),
         alias=plan.alias,
-        alias_before=alias_before(collection, alias, others) if again is None or alias else again.alias_before,
+        alias_before=first,
         items=plan.origin.count,
     )
     try:
@@ -235,17 +226,15 @@ def _begin_record(known: Correction, journal: Journal | None, collection: Collec
         raise InputError("to", f"is {plan.origin.url}, which no file can record ({error})", "rename it") from error
 
 
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody wants to see."""
+
+
 def _compare(
-    known: Correction,
-    biases: Biases,
-    collection: Collection,
-    plan: ExportPlan,
-    allow_missing: bool,
-    batch: int,
-    progress: Progress | None,
+    biases: Biases, collection: Collection, plan: ExportPlan, allow_missing: bool, batch: int, tell: Progress
 ) -> ExactTop:
     """The results of exact search for the probes; refused unless every item is the one that was fitted."""
-    comparison = Comparison(biases)
+    comparison, known = Comparison(biases), biases.correction
     exact: ExactTop | None = None
     for block in collection.scan(batch):
         rows, _ = comparison.look(block)
@@ -253,45 +242,34 @@ def _compare(
             exact = ExactTop(choose_probes(known, block.vectors), unit=known.metric == "cosine")
         exact.look(block.ids, block.vectors, biases.of_rows(rows))
         if plan.origin.metric == "l2" and not plan.origin.coded and not are_unit(block.vectors):
-            raise InputError(not_unit(plan.origin.url))
-        if progress is not None:
-            progress("checking", comparison.seen, max(plan.items, comparison.seen))
+            raise InputError(destinations.not_unit(plan.origin.url))
+        tell("checking", comparison.seen, max(plan.items, comparison.seen))
     comparison.refuse(plan.origin.url, allow_missing=allow_missing)
     assert exact is not None  # an empty collection was refused before
     return exact
 
 
 def _write(
-    collection: Collection,
-    index: CorrectedIndex,
-    biases: Biases,
-    plan: ExportPlan,
-    allow_missing: bool,
-    batch: int,
-    progress: Progress | None,
+    collection: Collection, index: CorrectedIndex, comparison: Comparison, plan: ExportPlan, batch: int, tell: Progress
 ) -> tuple[int, int]:
     """How many items were written now, and how many before; items that left the collection are removed."""
     index.create()
     before = {each for some in index.ids() for each in some}
-    comparison = Comparison(biases)
     seen: set[str] = set()
     written = 0
     for block in collection.scan(batch):
-        comparison.look(block)
-        rows = [at for at, each in enumerate(block.ids) if each not in before]
-        if rows:
-            some = block if len(rows) == len(block) else block.pick(rows)
-            index.write(some, biases.of_rows(biases.rows(some.ids)))
+        rows, _ = comparison.look(block)
+        missing = [at for at, each in enumerate(block.ids) if each not in before]
+        if missing:
+            some = block if len(missing) == len(block) else block.pick(missing)
+            index.write(some, comparison.biases.of_rows(rows[missing]))
             written += len(some)
         seen.update(block.ids)
-        if progress is not None:
-            progress("writing", len(seen), max(plan.items, len(seen)))
+        tell("writing", len(seen), max(plan.items, len(seen)))
     if before - seen:
         index.delete(sorted(before - seen))
-    if progress is not None:
-        progress("building the index", len(seen), len(seen))
+    tell("building the index", len(seen), len(seen))
     index.finish()
-    comparison.refuse(plan.origin.url, allow_missing=allow_missing)  # it may have changed since it was checked
     held = sum(len(some) for some in index.ids())
     if held != len(seen):
         raise StoreError(

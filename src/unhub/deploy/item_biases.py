@@ -80,14 +80,11 @@ class Comparison:
         missing = [] if allow_missing else self.new
         if not (missing or self.changed or self.gone.size):
             return
+        new, changed = ", ".join(missing[:SHOWN]), ", ".join(self.changed[:SHOWN])
         counts = (
-            (len(missing), f"of its {self.seen:,} items are not in the correction{_some(missing)}"),
-            (len(self.changed), f"have another vector than was fitted{_some(self.changed)}"),
+            (len(missing), f"of its {self.seen:,} items are not in the correction (first: {new})"),
+            (len(self.changed), f"have another vector than was fitted (first: {changed})"),
             (self.gone.size, f"of the correction's {len(self.biases):,} are no longer there"),
         )
         parts = ", ".join(f"{number:,} {words}" for number, words in counts if number)
         raise InputError(f"the correction does not fit {url}: {parts}; {UP_TO_DATE}, or fit again.")
-
-
-def _some(ids: list[str]) -> str:
-    return f" (first: {', '.join(ids[:SHOWN])})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from unhub.api.artefact import load
@@ -25,12 +25,10 @@ class Journal:
     def __init__(self, correction: str | os.PathLike[str]) -> None:
         self.path = Path(f"{os.path.realpath(Path(correction).expanduser())}.exporting")  # the same through any link
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """A lock: an error if another process exports, refreshes or rolls back with this file."""
         busy = f"another process works on the exports of {self.path.with_suffix('')}; wait until it is done."
-        with locked(self.path.with_suffix(".lock"), busy):
-            yield
+        return locked(self.path.with_suffix(".lock"), busy)
 
     def read(self) -> list[Export]:
         """The unfinished exports."""

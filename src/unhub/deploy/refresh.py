@@ -19,9 +19,8 @@ from unhub.deploy.destinations import bias_name, owned_index, serving_export, wh
 from unhub.deploy.item_biases import Biases, Comparison
 from unhub.deploy.journal import exclusive_journal
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import argument
-from unhub.stores import Block, Collection, Export, open_store
+from unhub.stores import Collection, Export, open_store
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,12 @@ def _compare(
         rows, outdated = comparison.look(block)
         if outdated.size:
             some = block.pick(outdated.tolist())
-            bias = _extended(known, some, collection.url)
+            if known.query_bank is None:
+                raise InputError(
+                    f"{collection.url} has {len(some):,} items or more that the correction does not know. It was "
+                    f"fitted on scores, so they cannot get a bias from their vectors; fit again."
+                )
+            bias = known.extend(some.vectors)
             now = {"bias": bias, "_digests": row_digests(some.vectors), "_sketches": row_sketches(some.vectors)}
             room = room and (record is None or record.encoding.has_room(some.vectors, bias))
             old = rows[outdated]
@@ -139,15 +143,6 @@ def _compare(
     }
     current = replace(known, ids=names, **whole)
     return RefreshResult(current, tuple(comparison.new), tuple(comparison.changed), gone, stale=not room)
-
-
-def _extended(known: Correction, block: Block, url: str) -> FloatArray:
-    if known.query_bank is None:
-        raise InputError(
-            f"{url} has {len(block):,} items or more that the correction does not know. It was fitted on scores, so "
-            f"they cannot get a bias from their vectors; fit again."
-        )
-    return known.extend(block.vectors)
 
 
 def _update(

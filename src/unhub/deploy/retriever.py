@@ -61,8 +61,7 @@ class Retriever:
         self._collection = collection
         self._biases = Biases(correction)
         self._unit = correction.metric == "cosine"
-        self._row: dict[Any, int] = {None: -1}
-        """the store's own id -> row of the correction, of the ids that a search has returned"""
+        self._row: dict[Any, int] = {None: -1}  # the store's own id -> row of the correction, of ids returned so far
         self.strategy = "rerank" if export is None else export.encoding.strategy
         """how the store serves corrected results"""
         self._index: Searchable = (
@@ -148,15 +147,15 @@ class Reranked:
     biases: Biases
     metric: Metric
     fetch: int | None = None
-    products: bool = False
-    """whether the bias was fitted on inner products of queries of any length"""
+    products: bool = False  # whether the bias was fitted on inner products of queries of any length
 
     def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias among those fetched by score."""
-        wanted = max(k, self.fetch or max(FETCH, (FETCH // 10) * k))
-        results = self.collection.search(queries, wanted, filter=filter, exact=exact)
+        fetch = max(k, self.fetch or max(FETCH, (FETCH // 10) * k))
+        results = self.collection.search(queries, fetch, filter=filter, exact=exact)
         scores = similarities(results.scores, queries, self.metric, products=self.products)
-        corrected = scores + self._bias(results)
+        names = [None if each is None else str(each) for each in results.ids.ravel().tolist()]
+        corrected = scores + self.biases.of_rows(self.biases.rows(names)).reshape(scores.shape)
         order = np.argsort(-corrected, axis=1, kind="stable")[:, :k]
         return SearchResults(np.take_along_axis(results.ids, order, 1), np.take_along_axis(corrected, order, 1))
 
@@ -169,10 +168,6 @@ class Reranked:
 
     def close(self) -> None:
         """Does nothing: the connection is the collection's."""
-
-    def _bias(self, results: SearchResults) -> FloatArray:
-        names = [None if each is None else str(each) for each in results.ids.ravel().tolist()]
-        return self.biases.of_rows(self.biases.rows(names)).reshape(results.ids.shape)
 
 
 def reranked(collection: Collection, biases: Biases, fetch: int | None = None) -> Reranked:

@@ -59,7 +59,8 @@ def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> Ro
     """
     with exclusive_journal(correction) as (known, journal):
         assert journal is not None  # a path has one
-        every = _merged((*known.exports, *journal.read()))
+        begun = {each.location: each for each in journal.read()}
+        every = list((begun | {each.location: each for each in known.exports}).values())  # as the file records them
         if not every:
             return RollbackResult(())
         if to is None:
@@ -80,14 +81,6 @@ def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> Ro
         for each in chosen:
             journal.forget(each)
     return result
-
-
-def _merged(exports: tuple[Export, ...]) -> list[Export]:
-    """Each destination once, as the file records it rather than as the journal does."""
-    merged: dict[tuple[str, str | None], Export] = {}
-    for each in exports:
-        merged.setdefault(each.location, each)
-    return list(merged.values())
 
 
 def _canonical(origin: str) -> str:

@@ -113,18 +113,18 @@ class _Best:
         same = tied = 0
         for row in range(len(self._scores)):
             wanted = [self._ids[at] for at in self._at[row, :K].tolist()]
-            came = [str(each) for each in results.ids[row] if each is not None]
-            if came == wanted:
+            ids = [str(each) for each in results.ids[row] if each is not None]
+            if ids == wanted:
                 same += 1
-            elif self._ties(row, came, len(wanted), close):
+            elif self._ties(row, ids, len(wanted), close):
                 tied += 1
         return same, tied
 
-    def _ties(self, row: int, came: list[str], count: int, close: float) -> bool:
+    def _ties(self, row: int, ids: list[str], count: int, close: float) -> bool:
         score = self._known(row)
-        if len(came) != count or len(set(came)) != count or any(each not in score for each in came):
+        if len(ids) != count or len(set(ids)) != count or any(each not in score for each in ids):
             return False
-        return all(abs(score[each] - self._scores[row, place]) <= close for place, each in enumerate(came))
+        return all(abs(score[each] - self._scores[row, place]) <= close for place, each in enumerate(ids))
 
     def _known(self, row: int) -> dict[str, float]:
         """The kept ids of a row, with their scores."""

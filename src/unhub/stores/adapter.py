@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from unhub.foundation.errors import InputError, StoreError, UnhubError
+from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.scores.embedding import vectors as read_rows
 from unhub.stores.address import Address, parse
@@ -231,6 +232,16 @@ class Collection(ABC):
 
     def _set_alias(self, name: str, collection: str | None) -> None:
         raise NotImplementedError
+
+
+class LazyModule:
+    """A client's package, imported when one of its names is first used."""
+
+    def __init__(self, name: str, *, extra: str) -> None:
+        self._name, self._extra = name, extra
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(require(self._name, extra=self._extra), name)
 
 
 def checked_queries(url: str, queries: FloatArray, dim: int) -> FloatArray:

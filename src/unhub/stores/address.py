@@ -38,8 +38,7 @@ class Address:
     scheme: str
     host: str
     port: int | None
-    path: str
-    """what follows the host, decoded; for files it begins with / if it is absolute"""
+    path: str  # what follows the host, decoded; for files it begins with / if it is absolute
     options: Mapping[str, str]
     user: str | None = None
     password: str | None = field(default=None, repr=False)

@@ -55,9 +55,9 @@ class NewCollection:
 
     def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias."""
-        asked = self.encoding.queries(queries)
-        results = self.copy.search(asked, k, filter=filter, exact=exact)
-        return SearchResults(results.ids, self.encoding.scores(results.scores, asked))
+        encoded = self.encoding.queries(queries)
+        results = self.copy.search(encoded, k, filter=filter, exact=exact)
+        return SearchResults(results.ids, self.encoding.scores(results.scores, encoded))
 
     def raise_effort(self, factor: float) -> bool:
         """Makes searches of the new collection look at more."""

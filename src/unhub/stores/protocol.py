@@ -8,64 +8,45 @@ from typing import Any, Literal, Protocol
 
 from unhub.foundation.types import AnyArray, FloatArray
 
-Metric = Literal["ip", "cosine", "l2"]
-"""inner product, cosine, or minus the squared Euclidean distance"""
+Metric = Literal["ip", "cosine", "l2"]  # inner product, cosine, or minus the squared Euclidean distance
 Strategy = Literal["augment", "constant_norm", "expression", "column", "payload", "rerank"]
 """how a store ranks by score + bias; see ``unhub.stores.vector_encoding`` and ``unhub.stores.export_plan``"""
 Quantiser = Literal["rotated", "one_range", "own_ranges", "codes"]
 """how an index shortens vectors: it rotates them first (OPQ, RaBitQ, binary), it cuts all dimensions to one range
 (int8), it gives each dimension a range of its own (faiss SQ8), or in another way (product codes)"""
-BLOCK = 4096
-"""items that are read or written at once by default"""
+BLOCK = 4096  # items that are read or written at once by default
 
 
 @dataclass(frozen=True)
 class Abilities:
     """What an adapter's store can do; what is missing is declared here, and tests skip it by name."""
 
-    strategies: tuple[Strategy, ...]
-    """the ways to serve corrected results, the best first"""
-    metrics: tuple[Metric, ...] = ("ip", "cosine", "l2")
-    """what a new collection may rank by"""
-    aliases: bool = False
-    """whether a name can be pointed at another collection in one step"""
-    exact: bool = True
-    """whether a search can be asked to look at every vector, whatever the index"""
-    items_per_second: float = 20_000
-    """about how many items of 128 numbers an export reads and writes, as measured on two cores"""
-    noun: str = "collection"
-    """what the store calls a collection"""
-    pad_to: int = 1
-    """floats are written in a multiple of this many; most stores are as fast with any number"""
-    snapshot: bool = False
-    """whether a scan sees the collection as it was at one moment, whoever writes meanwhile"""
-    keeps_effort: bool = False
-    """whether the index itself keeps how much a search looks at; otherwise every search passes it"""
+    strategies: tuple[Strategy, ...]  # the ways to serve corrected results, the best first
+    metrics: tuple[Metric, ...] = ("ip", "cosine", "l2")  # what a new collection may rank by
+    aliases: bool = False  # whether a name can be pointed at another collection in one step
+    exact: bool = True  # whether a search can be asked to look at every vector, whatever the index
+    items_per_second: float = 20_000  # items of 128 numbers that an export reads and writes, measured on two cores
+    noun: str = "collection"  # what the store calls a collection
+    pad_to: int = 1  # floats are written in a multiple of this many; most stores are as fast with any number
+    snapshot: bool = False  # whether a scan sees the collection as it was at one moment, whoever writes meanwhile
+    keeps_effort: bool = False  # whether the index keeps how much a search looks at; otherwise every search passes it
 
 
 @dataclass(frozen=True)
 class Description:
     """What a collection is, as its adapter declares it."""
 
-    url: str
-    """its address, without passwords and keys"""
+    url: str  # its address, without passwords and keys
     metric: Metric
     dim: int
     count: int
-    index: str
-    """the kind of index in the store's words, such as flat, hnsw or ivf_pq; for people to read"""
-    exact: bool
-    """whether a plain search looks at every vector"""
-    dtype: str = "float32"
-    """what the vectors are stored in: float32, float16, int8"""
-    unit: bool | None = None
-    """whether the sampled vectors have unit length; None if there are none"""
-    graph: bool = False
-    """whether a search walks a graph of neighbours, such as HNSW"""
-    quantiser: Quantiser | None = None
-    """how the index shortens vectors; None if it keeps them whole"""
-    notes: tuple[str, ...] = ()
-    """what a copy of the collection would lose, as sentences"""
+    index: str  # the kind of index in the store's words, such as flat, hnsw or ivf_pq; for people to read
+    exact: bool  # whether a plain search looks at every vector
+    dtype: str = "float32"  # what the vectors are stored in: float32, float16, int8
+    unit: bool | None = None  # whether the sampled vectors have unit length; None if there are none
+    graph: bool = False  # whether a search walks a graph of neighbours, such as HNSW
+    quantiser: Quantiser | None = None  # how the index shortens vectors; None if it keeps them whole
+    notes: tuple[str, ...] = ()  # what a copy of the collection would lose, as sentences
 
     @property
     def coded(self) -> bool:

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from unhub.foundation.errors import StoreError
-from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
-from unhub.stores.adapter import Collection, results_of
+from unhub.stores.adapter import Collection, LazyModule, results_of
 from unhub.stores.address import Address
 from unhub.stores.chroma import items
 from unhub.stores.chroma.client import Connection, checked, no_store
 from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 T = TypeVar("T")
+errors = LazyModule("chromadb.errors", extra="chroma")
 LISTED = 50_000  # ids that a scan reads at once
 READ = 2**21  # numbers that are read at once: the client makes a Python float of each
 QUERIES = 1024  # in one request: with a rare filter each can take tens of milliseconds
@@ -59,7 +59,7 @@ class ChromaCollection(Collection):
             return False
         try:
             self._look_up()
-        except _not_found():
+        except errors.NotFoundError:
             self._known = None
             return False
         return True
@@ -129,7 +129,7 @@ class ChromaCollection(Collection):
         if self._known is not None and self._known[0] is client:
             try:
                 return act(self._known[1], *rest)
-            except _not_found():
+            except errors.NotFoundError:
                 self._known = None
         return act(self._look_up(), *rest)
 
@@ -146,7 +146,3 @@ class ChromaCollection(Collection):
 
     def _changed(self) -> StoreError:
         return StoreError(f"{self.url} changed while it was read; run the same again when nobody deletes from it.")
-
-
-def _not_found() -> Any:
-    return require("chromadb.errors", extra="chroma").NotFoundError

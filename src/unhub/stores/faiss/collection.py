@@ -16,7 +16,6 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
-from unhub.foundation.optional import require
 from unhub.foundation.probing import AnswerCache, probe
 from unhub.foundation.regular_files import Stamp, stamp_of, why_not_regular
 from unhub.foundation.types import FloatArray, IntArray
@@ -166,7 +165,7 @@ class FaissIndex(Collection):
             return
         index, marked = self._changed_index(), self.made_by_unhub()
         with replace_file(self.path) as temporary:
-            require("faiss", extra="faiss").write_index(index, str(temporary))
+            faiss_index.faiss.write_index(index, str(temporary))
             if marked:
                 with open(temporary, "ab") as file:
                     file.write(MARK)
@@ -209,10 +208,9 @@ class FaissIndex(Collection):
         loaded = self._loaded
         if loaded is not None and loaded[0] == stamp:
             return loaded[1], loaded[2]
-        faiss = require("faiss", extra="faiss")
         with self._lock, guarded(self.address, "cannot be read as a faiss index"):
             self._vet(stat.st_size)
-            index = faiss.read_index(str(self.path))
+            index = faiss_index.faiss.read_index(str(self.path))
             ids = faiss_index.all_ids(index)
             self._refuse_repeats(ids)
             faiss_index.make_reconstructible(index, ids)

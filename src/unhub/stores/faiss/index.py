@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
+from unhub.stores.adapter import LazyModule
 from unhub.stores.protocol import BLOCK, Metric, Quantiser
 
 if TYPE_CHECKING:
     from unhub.stores.faiss.spool import Spool
 
+faiss = LazyModule("faiss", extra="faiss")
+factory_tools = LazyModule("faiss.contrib.factory_tools", extra="faiss")
 FEW = 50_000  # a filter that allows at most this many items is searched item by item
 TRAINING = 1 << 18  # vectors that a quantiser is trained on at most, spread over all
 _RABITQ = ("IndexRaBitQ", "IndexIVFRaBitQ", "IndexRaBitQFastScan", "IndexIVFRaBitQFastScan")  # not in every release
@@ -33,8 +35,7 @@ class Spec:
     ef_search: int | None = None
     ef_construction: int | None = None
     nprobe: int | None = None
-    ranges: list[float] | None = None
-    """of a scalar quantiser: where each dimension begins and how far it reaches, so that codes stay the same"""
+    ranges: list[float] | None = None  # of a scalar quantiser: where each dimension begins, and how far it reaches
 
     def resized(self, dim: int, metric: Metric) -> Spec:
         """The same kind for vectors of another dimension; product quantisers keep the length of their parts."""
@@ -68,8 +69,8 @@ def _requantised(factory: str, old: int, new: int) -> str:
     """
 
     def parts(match: re.Match[str]) -> str:
-        wanted = round(new * int(match[2]) / old)
-        count = next((each for each in range(wanted, 0, -1) if new % each == 0), 1)
+        most = round(new * int(match[2]) / old)
+        count = next((each for each in range(most, 0, -1) if new % each == 0), 1)
         return f"{match[1]}{count}"
 
     return re.sub(r"\b(PQ)(\d+)(?=x|,|$|\+|fs)", parts, factory)
@@ -78,7 +79,7 @@ def _requantised(factory: str, old: int, new: int) -> str:
 def kind_of(index: Any) -> str:
     """A name for this kind of index: faiss's factory string without the ids, or the name of its class."""
     try:
-        factory: str = require("faiss.contrib.factory_tools", extra="faiss").reverse_index_factory(index)
+        factory: str = factory_tools.reverse_index_factory(index)
     except (NotImplementedError, KeyError, AssertionError):
         return type(inner(index)).__name__
     return re.sub(r"^IDMap2?,", "", factory)
@@ -86,9 +87,8 @@ def kind_of(index: Any) -> str:
 
 def spec_of(index: Any, *, factory: str | None = None) -> Spec:
     """What kind of index this is; ``factory`` comes from the user, where faiss cannot tell it."""
-    tools = require("faiss.contrib.factory_tools", extra="faiss")
     try:
-        known = factory or tools.reverse_index_factory(index)
+        known = factory or factory_tools.reverse_index_factory(index)
     except (NotImplementedError, KeyError, AssertionError):
         raise InputError(
             f"faiss cannot tell how this {type(index).__name__} was made; add ?index=FACTORY to its address, such as "
@@ -108,7 +108,6 @@ def spec_of(index: Any, *, factory: str | None = None) -> Spec:
 
 
 def _ranges(core: Any) -> list[float] | None:
-    faiss = require("faiss", extra="faiss")
     if not isinstance(core, faiss.IndexScalarQuantizer):
         return None
     trained = faiss.vector_to_array(core.sq.trained)
@@ -117,7 +116,6 @@ def _ranges(core: Any) -> list[float] | None:
 
 def _keep_ranges(index: Any, ranges: list[float]) -> None:
     """Gives the first dimensions the ranges they had: decoded vectors are then encoded again without a loss."""
-    faiss = require("faiss", extra="faiss")
     core = inner(index)
     trained, old = faiss.vector_to_array(core.sq.trained).reshape(2, -1), np.array(ranges).reshape(2, -1)
     shared = min(trained.shape[1], old.shape[1])
@@ -127,7 +125,6 @@ def _keep_ranges(index: Any, ranges: list[float]) -> None:
 
 def metric_of(index: Any) -> Metric:
     """ip or l2; a bias can be added to no other metric of faiss."""
-    faiss = require("faiss", extra="faiss")
     if index.metric_type == faiss.METRIC_INNER_PRODUCT:
         return "ip"
     if index.metric_type == faiss.METRIC_L2:
@@ -141,14 +138,12 @@ class Facts:
 
     exact: bool
     graph: bool
-    dtype: str
-    """float32 or float16, or what its codes are called"""
+    dtype: str  # float32 or float16, or what its codes are called
     quantiser: Quantiser | None
 
 
 def facts_of(index: Any) -> Facts:
     """How the index searches, and how it shortens vectors."""
-    faiss = require("faiss", extra="faiss")
     core, outer = inner(index), _outer(index)
     graph = isinstance(core, faiss.IndexHNSW)
     stored = faiss.downcast_index(core.storage) if graph else core
@@ -174,7 +169,6 @@ def facts_of(index: Any) -> Facts:
 
 def _outer(index: Any) -> Any:
     """The index within its IDMap, if it has one."""
-    faiss = require("faiss", extra="faiss")
     outer = faiss.downcast_index(index)
     while isinstance(outer, faiss.IndexIDMap):
         outer = faiss.downcast_index(outer.index)
@@ -183,13 +177,11 @@ def _outer(index: Any) -> Any:
 
 def _is_mapped(index: Any) -> bool:
     """Whether an IDMap holds its ids."""
-    faiss = require("faiss", extra="faiss")
     return isinstance(faiss.downcast_index(index), faiss.IndexIDMap)
 
 
 def inner(index: Any) -> Any:
     """The index within IDMap and pre-transforms, as its own class."""
-    faiss = require("faiss", extra="faiss")
     core = faiss.downcast_index(index)
     while isinstance(core, faiss.IndexIDMap | faiss.IndexPreTransform):
         core = faiss.downcast_index(core.index)
@@ -198,7 +190,6 @@ def inner(index: Any) -> Any:
 
 def all_ids(index: Any) -> IntArray:
     """The ids in the order of a scan: as added, or for an IVF that keeps them itself, sorted."""
-    faiss = require("faiss", extra="faiss")
     index = faiss.downcast_index(index)
     if isinstance(index, faiss.IndexIDMap):
         return np.array(faiss.vector_to_array(index.id_map), dtype=np.int64)
@@ -213,7 +204,6 @@ def all_ids(index: Any) -> IntArray:
 
 def make_reconstructible(index: Any, ids: IntArray) -> None:
     """Makes inverted lists know where each id is; done once, before threads share the index."""
-    faiss = require("faiss", extra="faiss")
     core = inner(index)
     if isinstance(core, faiss.IndexIVF) and core.direct_map.type == faiss.DirectMap.NoMap:
         rows = _is_mapped(index) or bool((ids == np.arange(len(ids))).all())
@@ -222,7 +212,7 @@ def make_reconstructible(index: Any, ids: IntArray) -> None:
 
 def reconstruct_some(index: Any, ids: IntArray, rows: IntArray) -> FloatArray:
     """The vectors at any positions of ``all_ids``."""
-    by_row = _is_mapped(index) or not isinstance(inner(index), require("faiss", extra="faiss").IndexIVF)
+    by_row = _is_mapped(index) or not isinstance(inner(index), faiss.IndexIVF)
     keys = np.ascontiguousarray(rows if by_row else ids[rows], dtype=np.int64)
     return np.asarray(_outer(index).reconstruct_batch(keys), dtype=np.float32)
 
@@ -231,7 +221,7 @@ def reconstruct(index: Any, ids: IntArray, start: int, stop: int) -> FloatArray:
     """The vectors at these positions of ``all_ids``, as exactly as the index keeps them."""
     if stop <= start:
         return np.empty((0, index.d), dtype=np.float32)
-    if isinstance(inner(index), require("faiss", extra="faiss").IndexIVF):
+    if isinstance(inner(index), faiss.IndexIVF):
         return reconstruct_some(index, ids, np.arange(start, stop))
     return np.asarray(_outer(index).reconstruct_n(start, stop - start), dtype=np.float32)
 
@@ -241,7 +231,6 @@ def search_within(index: Any, ids: IntArray, queries: FloatArray, k: int, allowe
 
     A graph or a few inverted lists may never reach the allowed items if they are few: then every one is scored.
     """
-    faiss = require("faiss", extra="faiss")
     exhaustive = isinstance(inner(index), faiss.IndexFlatCodes)
     if exhaustive or isinstance(allowed, faiss.IDSelector) or len(allowed) > FEW:
         best: tuple[FloatArray, IntArray] = index.search(queries, k, params=parameters(index, allowed))
@@ -256,7 +245,6 @@ def search_within(index: Any, ids: IntArray, queries: FloatArray, k: int, allowe
 
 def parameters(index: Any, allowed: Any) -> Any:
     """Search parameters that allow only these ids, with the index's other settings."""
-    faiss = require("faiss", extra="faiss")
     selector = allowed if isinstance(allowed, faiss.IDSelector) else faiss.IDSelectorBatch(allowed)
     index = faiss.downcast_index(index)
     core = index if isinstance(index, faiss.IndexPreTransform) else inner(index)
@@ -311,41 +299,34 @@ def removed(index: Any, ids: IntArray, leaving: IntArray, spool: Spool | None, p
 
     Graphs cannot remove, and an IDMap around inverted lists mixes up its ids when it does: those are built again.
     """
-    faiss = require("faiss", extra="faiss")
     mapped, core = _is_mapped(index), inner(index)
     if not (mapped or isinstance(faiss.downcast_index(index), faiss.IndexIVF)):
         raise InputError("the ids of this faiss index are row numbers, so single items cannot be changed; use IDMap2.")
     if leaving.size and (isinstance(core, faiss.IndexHNSW) or (mapped and isinstance(core, faiss.IndexIVF))):
-        made = _without(index, ids, leaving)
+        new = _without(index, ids, leaving)
     else:
-        made = faiss.read_index(str(path))
+        new = faiss.read_index(str(path))
         if leaving.size:
-            made.remove_ids(_selector(inner(made), leaving))
-    return made if spool is None else build(spec_of(made), spool, without=without, into=made)
-
-
-def _selector(core: Any, leaving: IntArray) -> Any:
-    """The ids to remove; inverted lists that know where each id is accept only a plain list."""
-    faiss = require("faiss", extra="faiss")
-    hashed = isinstance(core, faiss.IndexIVF) and core.direct_map.type == faiss.DirectMap.Hashtable
-    return faiss.IDSelectorArray(leaving) if hashed else faiss.IDSelectorBatch(leaving)
+            core = inner(new)  # inverted lists that know where each id is accept only a plain list of ids
+            hashed = isinstance(core, faiss.IndexIVF) and core.direct_map.type == faiss.DirectMap.Hashtable
+            new.remove_ids(faiss.IDSelectorArray(leaving) if hashed else faiss.IDSelectorBatch(leaving))
+    return new if spool is None else build(spec_of(new), spool, without=without, into=new)
 
 
 def _without(index: Any, ids: IntArray, leaving: IntArray) -> Any:
     """A new index of the same kind with the vectors that stay."""
-    made = _empty(spec_of(index))
-    if not made.is_trained:
-        made.train(reconstruct(index, ids, 0, min(TRAINING, len(ids))))
+    new = _empty(spec_of(index))
+    if not new.is_trained:
+        new.train(reconstruct(index, ids, 0, min(TRAINING, len(ids))))
     for start in range(0, len(ids), BLOCK):
         some = ids[start : start + BLOCK]
         staying = ~np.isin(some, leaving)
-        made.add_with_ids(reconstruct(index, ids, start, start + len(some))[staying], some[staying])
-    return made
+        new.add_with_ids(reconstruct(index, ids, start, start + len(some))[staying], some[staying])
+    return new
 
 
 def _empty(spec: Spec) -> Any:
     """A new index of that kind, with ids of its own."""
-    faiss = require("faiss", extra="faiss")
     kind = re.sub(r"^IDMap2?,", "", spec.factory)
     if "IVF" not in kind:  # inverted lists keep ids themselves
         kind = f"IDMap2,{kind}"

@@ -23,8 +23,7 @@ from unhub.stores.lancedb.rows import Columns, Writer, batches, blocks, columns
 from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
 from unhub.stores.vector_encoding import PAD_TO
 
-_SOURCE = re.compile(r",? \S+\.rs:\d+(:\d+)?|^lance error: (LanceError\(\w+\): )?")
-"""the places in LanceDB's own source code that its messages name"""
+_SOURCE = re.compile(r",? \S+\.rs:\d+(:\d+)?|^lance error: (LanceError\(\w+\): )?")  # places in its source
 _LISTED = 8
 
 

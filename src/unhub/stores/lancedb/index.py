@@ -12,15 +12,14 @@ from typing import Any, cast
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
-from unhub.stores.adapter import checked_queries
+from unhub.stores.adapter import LazyModule, checked_queries
 from unhub.stores.address import Address
-from unhub.stores.lancedb.rows import Columns, columns
+from unhub.stores.lancedb.rows import Columns, arrow, columns
 from unhub.stores.protocol import Metric, Quantiser, SearchResults
 
-KEY = b"unhub"
-"""key in the schema of every table that unhub makes, with its metric and the indexes to build: unhub's mark"""
+lance_index = LazyModule("lancedb.index", extra="lancedb")
+KEY = b"unhub"  # unhub's mark in the schema of every table that it makes, with its metric and the indexes to build
 DISTANCES: dict[Metric, str] = {"ip": "dot", "cosine": "cosine", "l2": "l2"}
 METRICS = {theirs: ours for ours, theirs in DISTANCES.items()}
 KINDS: dict[str, tuple[bool, Quantiser | None]] = {
@@ -42,7 +41,7 @@ _HINTS = {"lance.ivf.max_iters": "max_iterations", "lance.ivf.sample_rate": "sam
 
 
 @dataclass(frozen=True)
-class Wanted:
+class IndexSpec:
     """An index to build: its column, its name, LanceDB's class for it and that class's settings."""
 
     column: str
@@ -59,11 +58,9 @@ class Wanted:
 class VectorIndex:
     """The vector index of a table."""
 
-    kind: str
-    """such as IVF_PQ"""
+    kind: str  # such as IVF_PQ
     metric: Metric
-    used: bool
-    """whether any row is in it; LanceDB leaves a quantiser untrained if there are too few"""
+    used: bool  # whether any row is in it; LanceDB leaves a quantiser untrained if there are too few
     graph: bool
     quantiser: Quantiser | None
 
@@ -95,33 +92,32 @@ def facts(table: Any, address: Address) -> Facts:
     """The columns, metric and index of a table: by the index, by the address, by unhub's note, or LanceDB's default."""
     its = columns(table.schema, address)
     index = vector_index(table, its)
-    given = cast("Metric | None", address.options.get("metric"))
-    if index is not None and given not in (None, index.metric):
-        raise InputError(f"{address}: its index ranks by {index.metric}; leave out metric={given}.")
+    metric = cast("Metric | None", address.options.get("metric"))
+    if index is not None and metric not in (None, index.metric):
+        raise InputError(f"{address}: its index ranks by {index.metric}; leave out metric={metric}.")
     noted, _ = from_metadata(table.schema)
-    return Facts(its, index.metric if index else given or noted or "l2", index)
+    return Facts(its, index.metric if index else metric or noted or "l2", index)
 
 
 def schema_like(table: Any, its: Columns, dim: int, metric: Metric) -> Any:
     """The schema of a table like this one for other vectors, with a note of the indexes to build."""
-    arrow = require("pyarrow", extra="lancedb")
     vector = its.vector.with_type(arrow.list_(its.vector.type.value_field, dim))
     columns = [vector if each.name == vector.name else each for each in table.schema if each.name not in its.blobs]
-    wanted = [
-        _wanted(table, each, its, dim, metric)
+    specs = [
+        _spec(table, each, its, dim, metric)
         for each in table.list_indices()
         if len(each.columns) == 1 and each.columns[0] in {field.name for field in columns}
     ]
-    note = json.dumps({"metric": metric, "indexes": [vars(each) for each in wanted]}).encode()
+    note = json.dumps({"metric": metric, "indexes": [vars(each) for each in specs]}).encode()
     # An embedding function makes raw vectors, which would not fit the new column.
     metadata = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"embedding_functions"}
     return arrow.schema(columns, metadata=metadata | {KEY: note})
 
 
-def from_metadata(schema: Any) -> tuple[Metric | None, list[Wanted]]:
+def from_metadata(schema: Any) -> tuple[Metric | None, list[IndexSpec]]:
     """The metric and the indexes to build that a table's schema notes; none if unhub did not make it."""
     note = json.loads((schema.metadata or {}).get(KEY, b"{}"))
-    return note.get("metric"), [Wanted(**each) for each in note.get("indexes", [])]
+    return note.get("metric"), [IndexSpec(**each) for each in note.get("indexes", [])]
 
 
 def partitions(table: Any, its: Columns, name: str) -> int | None:
@@ -135,13 +131,13 @@ def partitions(table: Any, its: Columns, name: str) -> int | None:
     return round(float(ranked[2]) * {None: 1, " K": 1e3, " M": 1e6}[ranked[3]] / int(ranked[1]))
 
 
-def build(table: Any, wanted: list[Wanted]) -> None:
+def build(table: Any, specs: list[IndexSpec]) -> None:
     """Builds missing indexes that can be trained, and adds to each index the rows that are not yet in it."""
     rows = table.count_rows()
     built = {each.name for each in table.list_indices()}
-    due = [each for each in wanted if each.name not in built and rows >= each.rows_needed()]
+    due = [each for each in specs if each.name not in built and rows >= each.rows_needed()]
     for each in due:
-        config = getattr(require("lancedb.index", extra="lancedb"), each.kind)(**each.settings)
+        config = getattr(lance_index, each.kind)(**each.settings)
         table.create_index(each.column, config=config, name=each.name)
     behind = any(each.num_unindexed_rows for each in table.list_indices())
     if behind or table.stats()["fragment_stats"]["num_small_fragments"] > _SMALL_FRAGMENTS:
@@ -150,13 +146,13 @@ def build(table: Any, wanted: list[Wanted]) -> None:
         table.wait_for_index([each.name for each in due], timeout=_LONG)
 
 
-def _wanted(table: Any, config: Any, its: Columns, dim: int, metric: Metric) -> Wanted:
+def _spec(table: Any, config: Any, its: Columns, dim: int, metric: Metric) -> IndexSpec:
     column, details = config.columns[0], config.index_details or {}
     if column != its.vector.name:
-        return Wanted(column, config.name, config.index_type, _scalar_settings(config.index_type, details))
+        return IndexSpec(column, config.name, config.index_type, _scalar_settings(config.index_type, details))
     settings = _vector_settings(details, its.dim, dim)
     settings |= {"distance_type": DISTANCES[metric], "num_partitions": partitions(table, its, config.name)}
-    return Wanted(column, config.name, config.index_type, {k: v for k, v in settings.items() if v is not None})
+    return IndexSpec(column, config.name, config.index_type, {k: v for k, v in settings.items() if v is not None})
 
 
 def _vector_settings(details: dict[str, Any], old: int, new: int) -> dict[str, Any]:
@@ -183,7 +179,7 @@ def sub_vector(width: int, length: int, *, even: bool = False) -> int:
 
 
 def _scalar_settings(kind: str, details: dict[str, Any]) -> dict[str, Any]:
-    known = {each.name for each in fields(getattr(require("lancedb.index", extra="lancedb"), kind))}
+    known = {each.name for each in fields(getattr(lance_index, kind))}
     return {_FTS.get(name, name): value for name, value in details.items() if _FTS.get(name, name) in known}
 
 

@@ -11,11 +11,13 @@ from uuid import UUID
 import numpy as np
 
 from unhub.foundation.errors import InputError, StoreError
-from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
 from unhub.stores.protocol import Block
 
+arrow = LazyModule("pyarrow", extra="lancedb")
+lance_schema = LazyModule("lancedb.schema", extra="lancedb")
 DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}  # Arrow's word -> numpy's
 _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _TEXTS = {"string", "large_string", "string_view"}
@@ -28,13 +30,11 @@ _COMMIT = 32 << 20  # bytes gathered before a write: a commit for each 4096 item
 class Columns:
     """The vector column and the id column as Arrow's fields, and the names of the others."""
 
-    url: str
-    """the table's address, for messages"""
+    url: str  # the table's address, for messages
     vector: Any
     id: Any
     payload: tuple[str, ...]
-    blobs: tuple[str, ...]
-    """columns whose bytes LanceDB reads one by one; they are not copied"""
+    blobs: tuple[str, ...]  # columns whose bytes LanceDB reads one by one; they are not copied
 
     @property
     def dim(self) -> int:
@@ -82,7 +82,6 @@ class Columns:
                 f"{self.url}: vectors have shape {block.vectors.shape}, not ({len(block)}, {self.dim}); make a table "
                 f"for vectors of that dimension first."
             )
-        arrow = require("pyarrow", extra="lancedb")
         flat = np.ascontiguousarray(block.vectors, dtype=self.dtype).reshape(-1)
         vectors = arrow.FixedSizeListArray.from_arrays(arrow.array(flat), type=self.vector.type)
         kind = getattr(self.id.type, "storage_type", None)
@@ -107,7 +106,7 @@ class Columns:
 
 def columns(schema: Any, address: Address) -> Columns:
     """The columns of a table, as the address names them, or the only possible ones."""
-    blob_paths = require("lancedb.schema", extra="lancedb").blob_column_paths(schema)
+    blob_paths = lance_schema.blob_column_paths(schema)
     blobs = {path.partition(".")[0] for path in blob_paths}
     vectors = [each.name for each in schema if _holds_vectors(each.type)]
     keys = [each.name for each in schema if str(each.type) in _INTEGERS | _TEXTS | _UUIDS]
@@ -119,7 +118,6 @@ def columns(schema: Any, address: Address) -> Columns:
 
 def _joined(payload: Sequence[Any]) -> Any:
     """One Arrow table of the items of a ``Block.payload``: (batch, row) each, mostly many from one batch."""
-    arrow = require("pyarrow", extra="lancedb")
     if isinstance(payload, Rows):
         return arrow.Table.from_batches([payload.batch])
     runs: list[tuple[Any, list[int]]] = []
@@ -207,7 +205,6 @@ class Writer:
         """Writes the gathered items as one new version of the table."""
         if not self._gathered:
             return
-        arrow = require("pyarrow", extra="lancedb")
         rows = arrow.concat_tables(self._gathered, promote_options="default")
         if self._known.isdisjoint(self._ids):
             self._table.add(rows)

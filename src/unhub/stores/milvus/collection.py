@@ -122,12 +122,12 @@ class MilvusCollection(Collection):
         if self._new:
             self._call("create_collection", schema=origin.schema(dim), **origin.settings(self.name))
         existing = {each["index_name"] for each in self._indexes()}
-        wanted = self.connection.client.prepare_index_params()
+        missing = self.connection.client.prepare_index_params()
         for each in origin.index_settings(dim, metric):
             if each["index_name"] not in existing:
-                wanted.add_index(**each)
-        if wanted:
-            self._call("create_index", wanted, sync=False)
+                missing.add_index(**each)
+        if missing:
+            self._call("create_index", missing, sync=False)
         self._load()
         self._shape = None
 
@@ -204,12 +204,12 @@ class MilvusCollection(Collection):
         """The rows by rising id, in pages that Milvus can send; each starts above the last id, so none comes twice."""
         shape = self._ready(again=True)
         self._count()  # waits until all that was written can be read
-        wanted = fields(shape)
-        size = min(block, rows.MOST_ROWS if wanted == [shape.key] else rows.rows_per_message(shape.dim))
+        names = fields(shape)
+        size = min(block, rows.MOST_ROWS if names == [shape.key] else rows.rows_per_message(shape.dim))
         last: Any = None
         while True:
             try:
-                page = self._page(shape, wanted, size, above=last)
+                page = self._page(shape, names, size, above=last)
             except Exception as error:
                 if size == 1 or not rows.too_large(error):
                     raise

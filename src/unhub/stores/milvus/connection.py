@@ -18,8 +18,11 @@ from unhub.stores.address import Address
 PORT = 19530
 TIMEOUT = 30.0  # seconds that one call may take, with the client's own retries
 _QUIET: ContextVar[bool] = ContextVar("unhub_milvus_quiet", default=False)
-_LOUD = ("pymilvus.decorators", "pymilvus.client.grpc_handler", "milvus_lite.server_manager")
-"""loggers of the client that print a traceback of every error, although it is raised too"""
+_LOUD = (
+    "pymilvus.decorators",
+    "pymilvus.client.grpc_handler",
+    "milvus_lite.server_manager",
+)  # they log what they raise
 
 
 def _loud(record: logging.LogRecord) -> bool:

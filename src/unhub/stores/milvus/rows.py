@@ -82,8 +82,8 @@ def search_params(address: Address, kind: Kind, k: int, effort: float) -> dict[s
 
     >>> from unhub.stores.address import parse
     >>> from unhub.stores.milvus.shape import KINDS
-    >>> given, bare = parse("milvus://localhost/photos?ef=64"), parse("milvus://localhost/photos")
-    >>> search_params(given, KINDS["hnsw"], 10, 1.5), search_params(bare, KINDS["ivf_flat"], 10, 1.5)
+    >>> tuned, bare = parse("milvus://localhost/photos?ef=64"), parse("milvus://localhost/photos")
+    >>> search_params(tuned, KINDS["hnsw"], 10, 1.5), search_params(bare, KINDS["ivf_flat"], 10, 1.5)
     ({'ef': 96}, {'nprobe': 12})
     """
     params = {name: address.number(name, 0) for name in EFFORT_OPTIONS if name in address.options}

@@ -17,16 +17,14 @@ MARK = "unhub.made"  # property of every collection that unhub makes, with the c
 EFFORT_OPTIONS = {"ef": 16, "nprobe": 8, "search_list": 16}  # options of an address for every search; Milvus's defaults
 AT_LEAST_K = ("ef", "search_list")  # those that Milvus refuses below k
 EXACT = ("none", "flat", "brute_force")  # index types that look at every vector
-_PROGRESS = ("total_rows", "indexed_rows", "pending_index_rows", "state", "index_state_fail_reason")
-"""what Milvus says of an index that is not a setting of it"""
+_PROGRESS = ("total_rows", "indexed_rows", "pending_index_rows", "state", "index_state_fail_reason")  # no settings
 
 
 @dataclass(frozen=True)
 class Kind:
     """What an export has to know of an index type."""
 
-    effort: str | None = None
-    """the search option that makes it look at more"""
+    effort: str | None = None  # the search option that makes it look at more
     graph: bool = False
     quantiser: Quantiser | None = None
 
@@ -48,15 +46,11 @@ KINDS = {
 class Shape:
     """What a collection is made of, as Milvus says it."""
 
-    described: Mapping[str, Any]
-    """the fields and the settings"""
+    described: Mapping[str, Any]  # the fields and the settings
     indexes: tuple[Mapping[str, Any], ...]
-    key: str
-    """the field of the ids"""
-    numbers: bool
-    """whether the ids are whole numbers; else they are texts"""
-    vector: str
-    """the field of the vectors"""
+    key: str  # the field of the ids
+    numbers: bool  # whether the ids are whole numbers; else they are texts
+    vector: str  # the field of the vectors
     dim: int
     dtype: str
 
@@ -169,10 +163,10 @@ def fitted(settings: Mapping[str, Any], before: int, dim: int) -> dict[str, Any]
     >>> fitted({"m": "16"}, 128, 136), fitted({"params": {"m": 4}}, 24, 32), fitted({"M": 16}, 128, 136)
     ({'m': 17}, {'params': {'m': 4}}, {'M': 16})
     """
-    made = dict(settings)
-    if isinstance(made.get("params"), Mapping):
-        made["params"] = fitted(made["params"], before, dim)
-    if "m" in made:
-        aim = int(made["m"]) * dim / before
-        made["m"] = min((each for each in range(1, dim + 1) if dim % each == 0), key=lambda each: abs(each - aim))
-    return made
+    result = dict(settings)
+    if isinstance(result.get("params"), Mapping):
+        result["params"] = fitted(result["params"], before, dim)
+    if "m" in result:
+        aim = int(result["m"]) * dim / before
+        result["m"] = min((each for each in range(1, dim + 1) if dim % each == 0), key=lambda each: abs(each - aim))
+    return result

@@ -15,9 +15,8 @@ from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection, are_unit, checked_queries
 from unhub.stores.address import Address
 from unhub.stores.pgvector.column import BiasColumn
-from unhub.stores.pgvector.search import Ranking, condition, search
 from unhub.stores.pgvector.session import PASSED_ON, Session
-from unhub.stores.pgvector.table import OPERATORS, Table, blocks, find, ids_alone, read
+from unhub.stores.pgvector.table import OPERATORS, Ranking, Table, blocks, condition, find, ids_alone, read, search
 from unhub.stores.protocol import Abilities, Block, CorrectedIndex, Description, Metric, SearchResults
 from unhub.stores.vector_encoding import VectorEncoding
 

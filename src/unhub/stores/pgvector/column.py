@@ -26,9 +26,8 @@ from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import checked_queries, guarded
 from unhub.stores.address import Address
 from unhub.stores.pgvector.fill import Waiting
-from unhub.stores.pgvector.search import Ranking, condition, search
 from unhub.stores.pgvector.session import Session
-from unhub.stores.pgvector.table import Index, Table
+from unhub.stores.pgvector.table import Index, Ranking, Table, condition, search
 from unhub.stores.protocol import BLOCK, Block, SearchResults
 from unhub.stores.vector_encoding import VectorEncoding
 
@@ -192,8 +191,7 @@ class Expression:
     index: Index
     column: str
     encoding: VectorEncoding
-    unit: bool
-    """whether vectors are scaled to unit length"""
+    unit: bool  # whether vectors are scaled to unit length
 
     def __post_init__(self) -> None:
         if self.table.dim >= WIDEST[self.index.kind]:

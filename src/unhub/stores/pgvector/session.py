@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from unhub.foundation.errors import StoreError
-from unhub.foundation.optional import require
+from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
 
+psycopg, errors, sql, pgvector = (
+    LazyModule(name, extra="pgvector") for name in ("psycopg", "psycopg.errors", "psycopg.sql", "pgvector.psycopg")
+)
 TIMEOUT = 30.0
 PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey", "channel_binding", "service", "passfile")  # libpq's own
 OLDEST = (0, 8)  # the first pgvector whose index searches on until enough rows pass a filter
@@ -37,22 +40,17 @@ class Session:
 
     def quoted(self, *names: str) -> str:
         """A name in quotes, or names joined by dots, for a statement with values to bind."""
-        return str(self.sql.Identifier(*names).as_string(None)).replace("%", "%%")
+        return str(sql.Identifier(*names).as_string(None)).replace("%", "%%")
 
     def literal(self, text: str) -> str:
         """A text as a constant, for a statement without values to bind."""
-        return str(self.sql.Literal(text).as_string(None)).replace("%", "%%")
-
-    @property
-    def sql(self) -> Any:
-        """The module that composes statements with quoted names."""
-        return require("psycopg.sql", extra="pgvector")
+        return str(sql.Literal(text).as_string(None)).replace("%", "%%")
 
     def connect(self) -> Any:
         """A new connection that commits every statement and knows vectors."""
         address = self.address
         known = {name: address.value(name) for name in PASSED_ON if name in address.options}
-        live = require("psycopg", extra="pgvector").connect(
+        live = psycopg.connect(
             host=address.value("host") or address.host.strip("[]") or None,
             port=address.port,
             user=address.user,
@@ -105,7 +103,7 @@ class Session:
                         for each in statements:
                             live.execute(each, ())
                     return
-                except self._busy:
+                except errors.LockNotAvailable:
                     if time.monotonic() > until:
                         raise
                 time.sleep(0.1)
@@ -115,20 +113,15 @@ class Session:
         """Turns a lock that was not granted within this time into an error with advice."""
         try:
             yield
-        except self._busy as error:
+        except errors.LockNotAvailable as error:
             raise StoreError(
                 f"{self.address}: other transactions have kept the table busy for {seconds:g} seconds; end them "
                 "(an open scan by unhub is one too), then run the same again."
             ) from error
 
-    @property
-    def _busy(self) -> Any:
-        return require("psycopg.errors", extra="pgvector").LockNotAvailable
-
     @contextmanager
     def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
         """A server-side cursor over one snapshot of the database, on a connection of its own."""
-        psycopg = require("psycopg", extra="pgvector")
         with self.connect() as live:
             live.autocommit = False
             live.read_only = True
@@ -170,4 +163,4 @@ class Session:
                 "run ALTER EXTENSION vector UPDATE."
             )
         self.ef_search = int(self.address.number("ef_search", float(row[1] or self.ef_search)))
-        require("pgvector.psycopg", extra="pgvector").register_vector(live)
+        pgvector.register_vector(live)

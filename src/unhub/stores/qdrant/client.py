@@ -16,11 +16,13 @@ from typing import Any
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
 from unhub.stores.qdrant.collection import OPTIONS, QdrantCollection
 from unhub.stores.qdrant.engine import MARK, Having, Point, SearchRequest, Shape, SharedClient, bare, by_name, shared_at
 from unhub.stores.qdrant.local_folder import check_folder
 
+models = LazyModule("qdrant_client.models", extra="qdrant")
 _MADE = "unhub:"  # before the name of what unhub made, as a key in the metadata of the collection that it is or is in
 _ROWS, _NUMBERS = 500, 500_000  # points and floats of one request: well below the 32 MB that a server takes
 _QUIET = 2  # times in a row that a server must have nothing left to index
@@ -167,7 +169,7 @@ class _ClientEngine:
             if status == "red":
                 raise RuntimeError(f"the server could not build the index: {info.optimizer_status}")
             if status == "grey":  # after a start the server waits for any change before it goes on
-                self.client.update_collection(self.name, optimizers_config=models().OptimizersConfigDiff())
+                self.client.update_collection(self.name, optimizers_config=models.OptimizersConfigDiff())
             quiet = quiet + 1 if status == "green" else 0
             time.sleep(pause)
             pause = min(_LONGEST_PAUSE, 1.5 * pause)
@@ -182,17 +184,16 @@ class _ClientEngine:
     def set_alias(self, alias: str, collection: str | None) -> None:
         changes = []  # in one request
         if alias in self.aliases():
-            changes.append(models().DeleteAliasOperation(delete_alias=models().DeleteAlias(alias_name=alias)))
+            changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
         if collection is not None:
-            new = models().CreateAlias(collection_name=collection, alias_name=alias)
-            changes.append(models().CreateAliasOperation(create_alias=new))
+            new = models.CreateAlias(collection_name=collection, alias_name=alias)
+            changes.append(models.CreateAliasOperation(create_alias=new))
         if changes:
             self.client.update_collection_aliases(change_aliases_operations=changes)
 
     def set_field(self, field: str, ids: Sequence[int | str], values: FloatArray) -> None:
-        make = models()
         changes = [
-            make.SetPayloadOperation(set_payload=make.SetPayload(payload={field: value}, points=[own]))
+            models.SetPayloadOperation(set_payload=models.SetPayload(payload={field: value}, points=[own]))
             for own, value in zip(ids, values.tolist(), strict=True)
         ]
         for start in range(0, len(changes), _ROWS):
@@ -207,18 +208,18 @@ class _ClientEngine:
         info = self.client.get_collection(self.name)
         strict = info.config.strict_mode_config
         if wanted and strict is not None and strict.enabled and strict.unindexed_filtering_retrieve is False:
-            self.client.create_payload_index(self.name, field, models().PayloadSchemaType.FLOAT, wait=True)
+            self.client.create_payload_index(self.name, field, models.PayloadSchemaType.FLOAT, wait=True)
         if not wanted and field in (info.payload_schema or {}):
             self.client.delete_payload_index(self.name, field, wait=True)
 
     def add_vector(self, vector: str, dim: int) -> None:
-        dense = models().DenseVectorConfig(size=dim, distance=models().Distance.DOT)
-        self.client.create_vector_name(self.name, vector, models().DenseVectorNameConfig(dense=dense))
+        dense = models.DenseVectorConfig(size=dim, distance=models.Distance.DOT)
+        self.client.create_vector_name(self.name, vector, models.DenseVectorNameConfig(dense=dense))
 
     def set_vectors(self, vector: str, ids: Sequence[int | str], vectors: FloatArray) -> None:
-        make, rows = models(), _rows(vectors.shape[1])
+        rows = _rows(vectors.shape[1])
         paired = zip(ids, vectors.tolist(), strict=True)
-        points = [make.PointVectors(id=own, vector={vector: row}) for own, row in paired]
+        points = [models.PointVectors(id=own, vector={vector: row}) for own, row in paired]
         for start in range(0, len(points), rows):
             self.client.update_vectors(self.name, points[start : start + rows], wait=True)
 
@@ -235,42 +236,36 @@ def _rows(numbers: int) -> int:
     return min(_ROWS, max(1, _NUMBERS // max(1, numbers)))
 
 
-def models() -> Any:
-    """The client's models."""
-    return require("qdrant_client.models", extra="qdrant")
-
-
 def _having(what: Having) -> Any:
     """The filter for points that have a vector or a field; None for all points."""
     if what.vector is not None:
-        return models().Filter(must=[models().HasVectorCondition(has_vector=what.vector)])
+        return models.Filter(must=[models.HasVectorCondition(has_vector=what.vector)])
     if what.field is not None:
-        empty = models().IsEmptyCondition(is_empty=models().PayloadField(key=what.field))
-        return models().Filter(must_not=[empty])
+        empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=what.field))
+        return models.Filter(must_not=[empty])
     return None
 
 
 def _these(ids: Sequence[int | str]) -> Any:
     """The filter for these points; a list of ids would be refused if one of them does not exist."""
-    return models().Filter(must=[models().HasIdCondition(has_id=list(ids))])
+    return models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
 
 
 def _queries(vectors: list[list[float]], request: SearchRequest, *, parameters: bool) -> list[Any]:
     """One request for each vector."""
-    make = models()
-    narrow = make.Filter(**request.filter) if isinstance(request.filter, dict) else request.filter
+    narrow = models.Filter(**request.filter) if isinstance(request.filter, dict) else request.filter
     common: dict[str, Any] = {"using": request.vector or None, "filter": narrow}
     if parameters:
         times = request.oversampling
-        again = None if times is None else make.QuantizationSearchParams(rescore=True, oversampling=times)
-        common["params"] = make.SearchParams(exact=request.exact, hnsw_ef=request.effort, quantization=again)
+        again = None if times is None else models.QuantizationSearchParams(rescore=True, oversampling=times)
+        common["params"] = models.SearchParams(exact=request.exact, hnsw_ef=request.effort, quantization=again)
     if request.field is None:
-        return [make.QueryRequest(query=each, limit=request.k, **common) for each in vectors]
-    score = make.MultExpression(mult=[-0.5, "$score", "$score"]) if request.squared else "$score"
-    total = make.FormulaQuery(formula=make.SumExpression(sum=[score, request.field]), defaults={request.field: 0.0})
+        return [models.QueryRequest(query=each, limit=request.k, **common) for each in vectors]
+    score = models.MultExpression(mult=[-0.5, "$score", "$score"]) if request.squared else "$score"
+    total = models.FormulaQuery(formula=models.SumExpression(sum=[score, request.field]), defaults={request.field: 0.0})
     return [
-        make.QueryRequest(
-            prefetch=make.Prefetch(query=each, limit=request.fetch, **common), query=total, limit=request.k
+        models.QueryRequest(
+            prefetch=models.Prefetch(query=each, limit=request.fetch, **common), query=total, limit=request.k
         )
         for each in vectors
     ]
@@ -278,7 +273,6 @@ def _queries(vectors: list[list[float]], request: SearchRequest, *, parameters: 
 
 def settings_like(config: Any, vector: str, dim: int, distance: str) -> dict[str, Any]:
     """The arguments of ``create_collection`` for a collection like one with this configuration."""
-    make = models()
     params = config.params
     if str(getattr(params.sharding_method, "value", params.sharding_method)) == "custom":
         raise InputError("this collection has shard keys, which a new one cannot have; choose the strategy payload.")
@@ -286,7 +280,7 @@ def settings_like(config: Any, vector: str, dim: int, distance: str) -> dict[str
     vectors = {name: each for name, each in named.items() if MARK not in name}
     # Whole numbers from 0 to 255 cannot hold a bias.
     bytes_only = str(getattr(vectors[vector].datatype, "value", "")) == "uint8"
-    change = {"size": dim, "distance": make.Distance(distance), **({"datatype": None} if bytes_only else {})}
+    change = {"size": dim, "distance": models.Distance(distance), **({"datatype": None} if bytes_only else {})}
     vectors[vector] = vectors[vector].model_copy(update=change)
     return {
         "vectors_config": vectors[""] if set(vectors) == {""} else vectors,
@@ -295,11 +289,11 @@ def settings_like(config: Any, vector: str, dim: int, distance: str) -> dict[str
         "replication_factor": params.replication_factor,
         "write_consistency_factor": params.write_consistency_factor,
         "on_disk_payload": params.on_disk_payload,
-        "hnsw_config": _as(make.HnswConfigDiff, config.hnsw_config),
-        "optimizers_config": _as(make.OptimizersConfigDiff, config.optimizer_config),
-        "wal_config": _as(make.WalConfigDiff, config.wal_config),
+        "hnsw_config": _as(models.HnswConfigDiff, config.hnsw_config),
+        "optimizers_config": _as(models.OptimizersConfigDiff, config.optimizer_config),
+        "wal_config": _as(models.WalConfigDiff, config.wal_config),
         "quantization_config": config.quantization_config,
-        "strict_mode_config": _as(make.StrictModeConfig, config.strict_mode_config),
+        "strict_mode_config": _as(models.StrictModeConfig, config.strict_mode_config),
         "metadata": {name: each for name, each in (config.metadata or {}).items() if not name.startswith(_MADE)},
         "payload": params.payload,
         "id_tracker": params.id_tracker,

@@ -16,12 +16,13 @@ from typing import Any
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError
-from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
+from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
 from unhub.stores.qdrant.collection import OPTIONS, QdrantCollection
 from unhub.stores.qdrant.engine import MARK, Having, Point, SearchRequest, Shape, SharedClient, bare, by_name, shared_at
 
+edge = LazyModule("qdrant_edge", extra="qdrant")
 _CONFIG = "edge_config.json"
 _MADE = ".made-by-unhub"  # after the name of what unhub made, as an empty file in the folder of the shard
 _HNSW = {"m": 16, "full_scan_threshold": 10_000}  # the engine's defaults
@@ -80,13 +81,11 @@ class _EdgeEngine:
         return settings
 
     def count(self, having: Having) -> int:
-        return int(self.shard.count(edge().CountRequest(exact=True, filter=_having(having))))
+        return int(self.shard.count(edge.CountRequest(exact=True, filter=_having(having))))
 
     def page(self, start: Any, limit: int, having: Having, *, whole: bool) -> tuple[list[Point], Any]:
         records, following = self.shard.scroll(
-            edge().ScrollRequest(
-                offset=start, limit=limit, filter=_having(having), with_payload=whole, with_vector=whole
-            )
+            edge.ScrollRequest(offset=start, limit=limit, filter=_having(having), with_payload=whole, with_vector=whole)
         )
         return [Point(_plain(each.id), by_name(each.vector), each.payload) for each in records], following
 
@@ -95,15 +94,14 @@ class _EdgeEngine:
         return [[(_plain(hit.id), hit.score) for hit in answer] for answer in answers]
 
     def upsert(self, points: Sequence[Point]) -> None:
-        make = edge()
         for start in range(0, len(points), _ROWS):
             some = points[start : start + _ROWS]
-            rows = [make.Point(each.id, bare(each.vectors), each.payload) for each in some]
-            self.shard.update(make.UpdateOperation.upsert_points(rows))
+            rows = [edge.Point(each.id, bare(each.vectors), each.payload) for each in some]
+            self.shard.update(edge.UpdateOperation.upsert_points(rows))
 
     def delete(self, ids: Sequence[int | str]) -> None:
         if ids:
-            self.shard.update(edge().UpdateOperation.delete_points(list(ids)))
+            self.shard.update(edge.UpdateOperation.delete_points(list(ids)))
 
     def create(self, like: Any, vector: str, dim: int, distance: str) -> None:
         if self._in_the_way():
@@ -119,7 +117,7 @@ class _EdgeEngine:
             temporary.write_text(json.dumps({**config, "vectors": vectors}), encoding="utf-8")
         for field, index in like.shard.info().payload_schema.items():
             if MARK not in field:
-                self.shard.update(edge().UpdateOperation.create_field_index(field, index.params or index.data_type))
+                self.shard.update(edge.UpdateOperation.create_field_index(field, index.params or index.data_type))
 
     def marks(self) -> dict[str, str]:
         # From files beside the shard's own; a folder that is a link is not ours.
@@ -158,33 +156,32 @@ class _EdgeEngine:
 
     def set_field(self, field: str, ids: Sequence[int | str], values: FloatArray) -> None:
         for own, value in zip(ids, values.tolist(), strict=True):
-            self.shard.update(edge().UpdateOperation.set_payload([own], {field: value}))
+            self.shard.update(edge.UpdateOperation.set_payload([own], {field: value}))
 
     def unset_field(self, field: str, ids: Sequence[int | str]) -> None:
-        self.shard.update(edge().UpdateOperation.delete_payload_by_filter(_these(ids), [field]))
+        self.shard.update(edge.UpdateOperation.delete_payload_by_filter(_these(ids), [field]))
 
     def index_field(self, field: str, wanted: bool) -> None:
         pass  # a shard never insists on an index
 
     def add_vector(self, vector: str, dim: int) -> None:
-        self.shard.update(edge().UpdateOperation.create_dense_vector(vector, dim, edge().Distance.Dot))
+        self.shard.update(edge.UpdateOperation.create_dense_vector(vector, dim, edge.Distance.Dot))
 
     def set_vectors(self, vector: str, ids: Sequence[int | str], vectors: FloatArray) -> None:
-        make = edge()
-        rows = [make.PointVectors(own, {vector: row}) for own, row in zip(ids, vectors.tolist(), strict=True)]
+        rows = [edge.PointVectors(own, {vector: row}) for own, row in zip(ids, vectors.tolist(), strict=True)]
         for start in range(0, len(rows), _ROWS):
-            self.shard.update(make.UpdateOperation.update_vectors(rows[start : start + _ROWS]))
+            self.shard.update(edge.UpdateOperation.update_vectors(rows[start : start + _ROWS]))
 
     def unset_vectors(self, vector: str, ids: Sequence[int | str]) -> None:
-        self.shard.update(edge().UpdateOperation.delete_vectors_by_filter(_these(ids), [vector]))
+        self.shard.update(edge.UpdateOperation.delete_vectors_by_filter(_these(ids), [vector]))
 
     def remove_vector(self, vector: str) -> None:
-        self.shard.update(edge().UpdateOperation.delete_vector_name(vector))
+        self.shard.update(edge.UpdateOperation.delete_vector_name(vector))
 
     def _load(self) -> Any:
         if not self.exists():
             raise FileNotFoundError(f"there is no shard of Qdrant Edge in the folder {self.path}")
-        return edge().EdgeShard.load(self.path)
+        return edge.EdgeShard.load(self.path)
 
 
 def _plain(own: Any) -> int | str:
@@ -192,43 +189,37 @@ def _plain(own: Any) -> int | str:
     return own if isinstance(own, int) else str(own)
 
 
-def edge() -> Any:
-    """The package."""
-    return require("qdrant_edge", extra="qdrant")
-
-
 def _having(what: Having) -> Any:
     """The filter for points that have a vector or a field; None for all points."""
     if what.vector is not None:
-        return edge().Filter(must=[edge().HasVectorCondition(what.vector)])
-    return None if what.field is None else edge().Filter(must_not=[edge().IsEmptyCondition(what.field)])
+        return edge.Filter(must=[edge.HasVectorCondition(what.vector)])
+    return None if what.field is None else edge.Filter(must_not=[edge.IsEmptyCondition(what.field)])
 
 
 def _these(ids: Sequence[int | str]) -> Any:
     """The filter for these points; a list of ids would be refused if one of them does not exist."""
-    return edge().Filter(must=[edge().HasIdCondition(set(ids))])
+    return edge.Filter(must=[edge.HasIdCondition(set(ids))])
 
 
 def _queries(vectors: list[list[float]], request: SearchRequest) -> Any:
     """One request for all vectors."""
-    make = edge()
     times = request.oversampling
-    again = None if times is None else make.QuantizationSearchParams(rescore=True, oversampling=times)
-    params = make.SearchParams(exact=request.exact, hnsw_ef=request.effort, quantization=again)
+    again = None if times is None else edge.QuantizationSearchParams(rescore=True, oversampling=times)
+    params = edge.SearchParams(exact=request.exact, hnsw_ef=request.effort, quantization=again)
     common = {
         "filter": narrowed(request.filter) if isinstance(request.filter, dict) else request.filter,
         "params": params,
     }
-    nearest = [make.Query.Nearest(each, using=request.vector or None) for each in vectors]
+    nearest = [edge.Query.Nearest(each, using=request.vector or None) for each in vectors]
     if request.field is None:
-        return make.QueryBatchRequest([make.QueryRequest(limit=request.k, query=each, **common) for each in nearest])
-    score = make.Expression.Variable("$score")
+        return edge.QueryBatchRequest([edge.QueryRequest(limit=request.k, query=each, **common) for each in nearest])
+    score = edge.Expression.Variable("$score")
     if request.squared:
-        score = make.Expression.Mult([make.Expression.Constant(-0.5), score, score])
-    total = make.Formula(make.Expression.Sum([score, make.Expression.Variable(request.field)]), {request.field: 0.0})
-    fetched = [make.Prefetch(limit=request.fetch, query=each, **common) for each in nearest]
-    return make.QueryBatchRequest(
-        [make.QueryRequest(limit=request.k, query=total, prefetches=[each]) for each in fetched]
+        score = edge.Expression.Mult([edge.Expression.Constant(-0.5), score, score])
+    total = edge.Formula(edge.Expression.Sum([score, edge.Expression.Variable(request.field)]), {request.field: 0.0})
+    fetched = [edge.Prefetch(limit=request.fetch, query=each, **common) for each in nearest]
+    return edge.QueryBatchRequest(
+        [edge.QueryRequest(limit=request.k, query=total, prefetches=[each]) for each in fetched]
     )
 
 
@@ -238,25 +229,24 @@ def narrowed(words: dict[str, Any]) -> Any:
     if unknown:
         raise InputError(f"a filter has no {unknown[0]!r} here; use must, should, must_not, or a qdrant_edge.Filter.")
     lists = {name: each if isinstance(each, list) else [each] for name, each in words.items()}
-    return edge().Filter(**{name: [_condition(each) for each in some] for name, some in lists.items()})
+    return edge.Filter(**{name: [_condition(each) for each in some] for name, some in lists.items()})
 
 
 def _condition(words: dict[str, Any]) -> Any:
-    make = edge()
     if set(words) == {"key", "match"} and len(words["match"]) == 1:
         ((kind, value),) = words["match"].items()
         if kind in _MATCHES:
-            return make.FieldCondition(words["key"], match=getattr(make, _MATCHES[kind])(value))
+            return edge.FieldCondition(words["key"], match=getattr(edge, _MATCHES[kind])(value))
     if set(words) == {"key", "range"}:
         dates = any(isinstance(each, str) for each in words["range"].values())
-        kind = make.RangeDateTime if dates else make.RangeFloat
-        return make.FieldCondition(words["key"], range=kind(**words["range"]))
+        kind = edge.RangeDateTime if dates else edge.RangeFloat
+        return edge.FieldCondition(words["key"], range=kind(**words["range"]))
     if set(words) == {"has_id"}:
-        return make.HasIdCondition(set(words["has_id"]))
+        return edge.HasIdCondition(set(words["has_id"]))
     if set(words) == {"is_empty"}:
-        return make.IsEmptyCondition(words["is_empty"]["key"])
+        return edge.IsEmptyCondition(words["is_empty"]["key"])
     if set(words) == {"is_null"}:
-        return make.IsNullCondition(words["is_null"]["key"])
+        return edge.IsNullCondition(words["is_null"]["key"])
     if words and set(words) <= set(_CLAUSES):
         return narrowed(words)
     raise InputError(f"unhub cannot translate the condition {words}; build it with qdrant_edge.Filter.")

@@ -29,12 +29,10 @@ _LOCK = threading.RLock()
 class Shape:
     """How a collection is set up, in the words of Qdrant's REST interface, and how far its index is built."""
 
-    vectors: Mapping[str, Mapping[str, Any]]
-    """name -> size, distance, datatype, hnsw_config, quantization_config"""
+    vectors: Mapping[str, Mapping[str, Any]]  # name -> size, distance, datatype, hnsw_config, quantization_config
     hnsw: Mapping[str, Any]
     quantization: Mapping[str, Any] | None
-    indexed: int
-    """vectors in an index, of all names together"""
+    indexed: int  # vectors in an index, of all names together
 
     def dtype(self, vector: str) -> str:
         """How the vector's numbers are stored."""
@@ -91,15 +89,11 @@ class SearchRequest:
     vector: str
     filter: Any = None
     exact: bool = False
-    effort: int | None = None
-    """the size of HNSW's candidate list"""
-    oversampling: float | None = None
-    """how many times k a quantised search scores again with the whole vectors; None leaves it to Qdrant"""
-    field: str | None = None
-    """the payload field that is added to the score of the ``fetch`` best"""
+    effort: int | None = None  # the size of HNSW's candidate list
+    oversampling: float | None = None  # how many times k a quantised search scores again with the whole vectors
+    field: str | None = None  # the payload field that is added to the score of the ``fetch`` best
     fetch: int = 0
-    squared: bool = False
-    """whether the score is a distance d; then the field is added to -d^2/2"""
+    squared: bool = False  # whether the score is a distance d; then the field is added to -d^2/2
 
 
 class Engine(Protocol):
