@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
     from unhub.dataset import Dataset
-    from unhub.deploy.export import ExportResult, export
-    from unhub.deploy.planning import plan_export
+    from unhub.deploy.export import ExportResult, export, plan_export
     from unhub.deploy.refresh import RefreshResult, refresh
     from unhub.deploy.retriever import Retriever, connect
     from unhub.deploy.rollback import RollbackResult, rollback
@@ -42,7 +41,7 @@ _HOMES = {
     "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors", "check": "api.check",
     "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
     "export": "deploy.export", "fit": "api.fit", "load": "api.artefact", "normalize": "api.normalize",
-    "plan_export": "deploy.planning", "refresh": "deploy.refresh", "register_method": "methods",
+    "plan_export": "deploy.export", "refresh": "deploy.refresh", "register_method": "methods",
     "report": "report.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
     "serve": "webapp.server", "sweep": "experiments.sweeps",
 }  # fmt: skip

@@ -27,7 +27,7 @@ from unhub.io import Rows, replace_file, write_safetensors
 from unhub.methods import UnknownMethodError, additive, stored_method
 from unhub.stores import is_address
 from unhub.stores.address import without_secrets
-from unhub.stores.export_record import Export
+from unhub.stores.export_plan import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"

@@ -63,8 +63,7 @@ def command(
       unhub export photos.unhub --to faiss://photos.faiss --dry-run
       unhub export photos.unhub --to faiss://photos.faiss
     """
-    from unhub.deploy.export import export
-    from unhub.deploy.planning import plan_export
+    from unhub.deploy.export import export, plan_export
 
     options.check_url("to", to)
     chosen, planned = _strategy(strategy), options.given(context, ("pad_to", "scale", "alias"))
