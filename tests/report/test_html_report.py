@@ -14,8 +14,7 @@ from unhub.analysis.opening import open_subject
 from unhub.analysis.story import Asked, story
 from unhub.cli import main
 from unhub.experiments import preset, read_experiment, sweep
-from unhub.report.html import LIMIT, html_report
-from unhub.report.html.page import embedded
+from unhub.report.html import LIMIT, embedded, html_report
 
 pytestmark = pytest.mark.xdist_group("chromium")
 
@@ -91,7 +90,7 @@ def test_what_looks_like_markup_cannot_leave_the_data(told):
 
 
 def test_pictures_are_left_out_where_the_file_would_be_too_large(told, text, monkeypatch):
-    monkeypatch.setattr("unhub.report.html.page.LIMIT", len(text.encode()) - 1000)
+    monkeypatch.setattr("unhub.report.html.LIMIT", len(text.encode()) - 1000)
     smaller = html_report(told)
     assert "Pictures are left out" in smaller
     assert 'class="thumb"' not in smaller

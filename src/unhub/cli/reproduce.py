@@ -219,11 +219,12 @@ def sweep_command(
     from unhub.experiments import preset, read_experiment, sweep
     from unhub.experiments.figure_data import SweepData
     from unhub.experiments.sweeps import sweep_stem
-    from unhub.report.result_files import write_sweep
+    from unhub.report.result_files import write_figure
     from unhub.report.result_tables import sweep_table
 
     experiment, chosen = read_experiment(file), preset(protocol)
-    folder = None if output is None else Path(output)
+    folder: Path | None = None if output is None else Path(output)
+    notes: tuple[str, ...] = ()
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
     with working("sweeping") as progress:
@@ -232,7 +233,8 @@ def sweep_command(
             seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
     if folder is not None:
-        write_sweep(SweepData(sweep_stem(experiment, over, direction, bank), over, points), folder)
+        data = SweepData(sweep_stem(experiment, over, direction, bank), over, points)
+        notes = write_figure(data, folder)[1]
     if json:
         values = [asdict(point) for point in points]
         way = direction or experiment.directions[0]
@@ -244,5 +246,7 @@ def sweep_command(
     console.say(f"{experiment.name}, {experiment.model}, {direction or experiment.directions[0]}, {learnt}")
     rows = sweep_table(over, points)
     console.table(rows.columns, [[str(cell) for cell in row] for row in rows.rows], left=rows.left)
+    for note in notes:
+        console.say(note)
     if folder is not None:
         console.say(f"wrote {output}")

@@ -22,7 +22,7 @@ from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import installed
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
-from unhub.report.figures.projection import FEWEST, project
+from unhub.report.figures.hub_map import FEWEST, project
 from unhub.webapp.errors import log, on_page
 
 QUERY, TARGET, BANK, BANK_TARGET = "query", "target", "bank", "bank target"
