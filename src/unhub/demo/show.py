@@ -20,7 +20,7 @@ from unhub.methods import title_of
 
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
 LEGEND = (
-    "R@k: right answer in the top k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: targets that are "
+    "R@k: right answer in the top k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: targets "
     "never in the top 10, in percent. transductive: an upper bound, learned from the test queries themselves."
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from unhub.analysis.model import Card, Convergence, Line, Range, Sweep
+from unhub.analysis.model import Card, Convergence, Line, Sweep
 from unhub.analysis.story_model import Lorenz, Occurrence, ResultsTable
 from unhub.api.tables import value_text
 
@@ -75,11 +75,6 @@ def one(noun: str) -> str:
     ('image', 'emoji')
     """
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
-
-
-def interval(ends: Range, digits: int = 1) -> str:
-    """A value with the ends of its interval."""
-    return f"{ends.value:.{digits}f} ({ends.low:.{digits}f} to {ends.high:.{digits}f})".replace("-", MINUS)
 
 
 def setting(value: object) -> str:

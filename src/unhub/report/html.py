@@ -91,15 +91,10 @@ def _templates() -> Any:
         loader=jinja2.PackageLoader("unhub.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    filters = (
-        formats.number, formats.signed, formats.percent, formats.place, formats.called, formats.one, formats.interval,
-        formats.setting,
-    )  # fmt: skip
-    rows = (
-        formats.blocks, formats.bars, formats.sums, formats.curve, formats.errors, formats.places, formats.hashes,
-    )  # fmt: skip
-    environment.filters |= {each.__name__: each for each in filters}
-    environment.globals |= {each.__name__: each for each in rows}
+    for name in ("number", "signed", "percent", "place", "called", "one", "setting"):
+        environment.filters[name] = getattr(formats, name)
+    for name in ("blocks", "bars", "sums", "curve", "errors", "places", "hashes"):
+        environment.globals[name] = getattr(formats, name)
     return environment
 
 

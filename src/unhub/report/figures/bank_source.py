@@ -101,9 +101,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, rounds: int = 2000, level: float = L
             f"a rank correlation needs at least {FEWEST_PAIRS} pairs of numbers, but there are {first.size}."
         )
     if not 0 < level < 1 or rounds < 1:
-        raise InputError(
-            "level", f"is {level} and rounds {rounds}", "give a level between 0 and 1 and at least one round"
-        )
+        wrong = f"is {level} and rounds {rounds}"
+        raise InputError("level", wrong, "give a level between 0 and 1 and at least one round")
     drawn = np.random.default_rng(seed).integers(first.size, size=(rounds, first.size))
     resampled = _correlations(first[drawn], second[drawn])
     resampled = resampled[np.isfinite(resampled)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DEPTH = 5
 """results of each method"""
-EDGE, GAP, BETWEEN = 0.08, 0.05, 0.2
-"""inches: around everything, between results, between methods"""
+EDGE, GAP, BETWEEN, BESIDE = 0.08, 0.05, 0.2, 0.08
+"""inches: around everything, between results, between methods, between a picture and its text"""
 QUERY_LINES = 2
 TEXT_BOX = 0.85
 """inches: the height of results where all are texts"""
@@ -49,7 +49,9 @@ def top5(items: Sequence[QueryResults]) -> Figure:
     side = (block - (DEPTH - 1) * GAP) / DEPTH
     tall = side if pictured else TEXT_BOX
     with look():
-        heads = [_head(item) for item in items]
+        heads = [
+            _wrapped(f"Query: {item.query}", item.image, PAGE - 2 * EDGE, THUMB, BODY + 0.5, 0.05) for item in items
+        ]
         head_of = line_height(BODY) + 0.03
         body = len(lines) * (head_of + tall + 0.08)
         height = 2 * EDGE + sum(high + body for _, high in heads) + 0.12 * (len(items) - 1)
@@ -58,7 +60,11 @@ def top5(items: Sequence[QueryResults]) -> Figure:
         for number, (item, (text, high)) in enumerate(zip(items, heads, strict=True)):
             if number:
                 sheet.plot([EDGE, PAGE - EDGE], [top - 0.06] * 2, color="#CCCCCC", linewidth=0.5)
-            _query(sheet, item, text, top)
+            left = EDGE
+            if item.image is not None:
+                draw_picture(sheet, item.image, left, top, THUMB)
+                left += THUMB + BESIDE
+            sheet.text(left, top, text, ha="left", va="top", size=BODY + 0.5, color=INK, linespacing=1.15)
             for at, line in enumerate(lines):
                 below = top + high + at * (head_of + tall + 0.08)
                 for column, method in enumerate(line):
@@ -68,20 +74,11 @@ def top5(items: Sequence[QueryResults]) -> Figure:
     return figure
 
 
-def _head(item: QueryResults) -> tuple[str, float]:
-    """The query's text, wrapped, and how much height it takes."""
-    indent = THUMB + 0.08 if item.image is not None else 0.0
-    text = fitted(f"Query: {item.query}", PAGE - 2 * EDGE - indent, BODY + 0.5, lines=QUERY_LINES)
-    high = (text.count("\n") + 1) * line_height(BODY + 0.5) + 0.04
-    return text, max(high, THUMB + 0.06 if item.image is not None else 0.0)
-
-
-def _query(sheet: Any, item: QueryResults, text: str, top: float) -> None:
-    left = EDGE
-    if item.image is not None:
-        draw_picture(sheet, item.image, left, top, THUMB)
-        left += THUMB + 0.08
-    sheet.text(left, top, text, ha="left", va="top", size=BODY + 0.5, color=INK, linespacing=1.15)
+def _wrapped(text: str, image: object, width: float, thumb: float, size: float, below: float) -> tuple[str, float]:
+    """The text wrapped to the width that its picture leaves, and the height of both with the space below."""
+    side = 0.0 if image is None else thumb
+    text = fitted(text, width - (side + BESIDE if side else 0.0), size, lines=QUERY_LINES)
+    return text, max((text.count("\n") + 1) * line_height(size), side) + below
 
 
 def _block(sheet: Any, method: str, results: Sequence[Item], left: float, top: float, side: float, tall: float) -> None:
@@ -95,8 +92,8 @@ def _block(sheet: Any, method: str, results: Sequence[Item], left: float, top: f
 
 MARGIN, HUB, HUB_THUMB = 0.1, 1.7, 0.42
 """inches: around everything, the side of the hub, the picture of a query"""
-HUB_LINES, CAPTION = 2, 4
-"""lines of a query's text, and of the hub's under its picture"""
+CAPTION = 4
+"""lines of the hub's text under its picture"""
 BOLD = 0.88
 """bold letters are wider than the plain ones that are measured"""
 
@@ -112,7 +109,8 @@ def hub_queries(hub: Item, queries: Sequence[Item], *, k: int = 1, shown: int = 
     listed = sorted(queries, key=lambda query: not query.right)[: max(1, shown)]
     left = MARGIN + HUB + 0.25
     with look():
-        rows = [_query_text(query, PAGE - MARGIN - left) for query in listed]
+        width = (PAGE - MARGIN - left - BADGE - BESIDE) * BOLD
+        rows = [_wrapped(query.caption, query.image, width, HUB_THUMB, BODY, 0.07) for query in listed]
         where = "First for" if k == 1 else f"In the top {k} of"
         title = f"{where} {_count(len(queries))}, right for {right:,} ({right / len(queries):.0%})"
         head, rest = line_height(BODY + 1) + 0.1, len(queries) - len(listed)
@@ -135,14 +133,6 @@ def _count(queries: int) -> str:
     return f"{queries:,} {'query' if queries == 1 else 'queries'}"
 
 
-def _query_text(query: Item, width: float) -> tuple[str, float]:
-    """A query's text, wrapped, and how much height it takes."""
-    indent = BADGE + 0.08 + (HUB_THUMB + 0.08 if query.image is not None else 0.0)
-    text = fitted(query.caption, (width - indent) * BOLD, BODY, lines=HUB_LINES)
-    high = (text.count("\n") + 1) * line_height(BODY)
-    return text, max(high, HUB_THUMB if query.image is not None else 0.0) + 0.07
-
-
 def _hub(sheet: Any, hub: Item, top: float) -> None:
     box(sheet, MARGIN, top, HUB, HUB, colour=INK, line="-")
     if hub.image is None:
@@ -158,9 +148,9 @@ def _hub(sheet: Any, hub: Item, top: float) -> None:
 def _query_line(sheet: Any, query: Item, text: str, left: float, top: float, high: float) -> None:
     middle = top + (high - 0.07) / 2
     badge(sheet, query.right, left, middle - BADGE / 2)
-    left += BADGE + 0.08
+    left += BADGE + BESIDE
     if query.image is not None:
         draw_picture(sheet, query.image, left, middle - HUB_THUMB / 2, HUB_THUMB)
-        left += HUB_THUMB + 0.08
+        left += HUB_THUMB + BESIDE
     colour, weight = (RIGHT, "bold") if query.right else (INK, "normal")
     sheet.text(left, middle, text, ha="left", va="center", size=BODY, color=colour, weight=weight, linespacing=1.15)
