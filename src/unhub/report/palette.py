@@ -88,7 +88,7 @@ def method_style(name: str) -> SeriesStyle | None:
     >>> method_style("SN (transductive)") is method_style("sn") is method_style("SN as saved")
     True
     """
-    known = name.removesuffix(" as saved").lower()
+    known = name.removesuffix(" as saved").rstrip(",").lower()
     return _BY_TITLE.get(known) or _BY_TITLE.get(known.partition(" (")[0])
 
 
@@ -120,11 +120,12 @@ def with_variables(svg: str) -> str:
 def stylesheet(*names: str) -> str:
     """The colours as CSS variables, light, dark and printed, followed by these files of the folder ``look``.
 
-    ``--method-sn`` and so on are the colours of the methods.
+    ``--method-local-scaling`` is the colour of the method with the title "local scaling".
     """
     themes = (LIGHT, DARK, PRINT)
     light, dark, printed = (" ".join(f"--{name}: {value};" for name, value in each.items()) for each in themes)
-    methods = " ".join(f"--method-{name}: var(--{style.variable});" for name, style in METHOD_STYLES.items())
+    titles = {re.sub("[^a-z0-9]+", "-", title_of(name).lower()).strip("-"): METHOD_STYLES[name] for name in METHODS}
+    methods = " ".join(f"--method-{title}: var(--{style.variable});" for title, style in titles.items())
     variables = f""":root {{ color-scheme: light dark; {light} {methods} }}
 @media (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}
 :root[data-theme="dark"] {{ color-scheme: dark; {dark} }}
