@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unhub.report import palette
+
 from .conftest import HOSTILE, Watched
 
 pytestmark = pytest.mark.xdist_group("chromium")  # one browser and one server for all
@@ -55,6 +57,17 @@ def test_it_opens_with_the_headline_and_the_verdict(visit, server):
     assert view["verdict"]["sentence"] in page.locator(".verdict").inner_text()
     assert page.title() == "Made up, model: unhub"
     assert len(texts(page, "#results tbody tr")) == 2
+
+
+def test_a_method_has_the_colour_that_it_has_in_every_figure(visit):
+    watched = visit("/?method=sn", scheme="light")
+    for label in ("sn", "is", "dbsn", "none"):
+        watched.page.select_option("#set-method", label)
+        watched.drawn()
+        wanted = palette.METHOD_STYLES[label].page_colour
+        rgb = tuple(int(wanted[at : at + 2], 16) for at in (1, 3, 5))
+        until(watched.page, f"getComputedStyle(document.querySelector('.bar.after')).fill === 'rgb{rgb}'")
+        assert style(watched.page, ".bar.before", "fill") == "rgb(104, 114, 122)"
 
 
 def test_changing_the_method_changes_everything_together(visit, server):

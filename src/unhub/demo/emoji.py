@@ -100,7 +100,9 @@ def embeddings(name: str, texts: Sequence[str], encode: Encode, version: str, fo
     if rows is None:
         rows = encode(texts)
         with contextlib.suppress(OSError, InputError):
-            _write(path, rows)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replace_file(path) as draft:
+                np.savez(draft, rows=rows)
     return rows
 
 
@@ -112,12 +114,6 @@ def _read(path: Path, count: int) -> FloatArray | None:
     except (OSError, EOFError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile):
         return None
     return rows if rows.dtype == np.float32 and rows.ndim == 2 and len(rows) == count else None
-
-
-def _write(path: Path, rows: FloatArray) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as draft:
-        np.savez(draft, rows=rows)
 
 
 def _encoder(module: Any) -> Encode:

@@ -194,6 +194,8 @@ def _environment(tables: Sequence[ResultTable], at: int, count: int) -> str:
     grid = LAYOUTS[tables[0].name](tables)
     fit = grid.fit()
     about = [line for table in tables for line in (title(table), *table.notes)]
+    names = zip(*((table.model, table.dataset, table.protocol) for table in tables), strict=True)
+    models, datasets, protocols = map(_listed, names)
     part, number = (f", part {at} of {count}", f"-{at}") if count > 1 else ("", "")
     lines = [
         *(f"% {' '.join(line.split())}" for line in dict.fromkeys(about)),
@@ -201,7 +203,7 @@ def _environment(tables: Sequence[ResultTable], at: int, count: int) -> str:
         r"\centering",
         fit.size,
         rf"\setlength{{\tabcolsep}}{{{fit.space}pt}}",
-        rf"\caption{{{_caption(tables)}{part}.}}",
+        rf"\caption{{{escape(tables[0].title)}: {models} on {datasets} (protocol: {protocols}){part}.}}",
         rf"\label{{{_label(tables)}{number}}}",
         f"{SCALED}{{{grid}}}" if grid.width(fit) > fit.room else str(grid),
         r"\par\smallskip",
@@ -211,13 +213,7 @@ def _environment(tables: Sequence[ResultTable], at: int, count: int) -> str:
     return "\n".join(lines)
 
 
-def _caption(tables: Sequence[ResultTable]) -> str:
-    models, datasets = _listed(table.model for table in tables), _listed(table.dataset for table in tables)
-    protocols = _listed(table.protocol for table in tables)
-    return f"{escape(tables[0].title)}: {models} on {datasets} (protocol: {protocols})"
-
-
-def _listed(names: Iterator[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     """The different names as a list in a sentence."""
     *most, last = dict.fromkeys(escape(name) for name in names)
     return f"{', '.join(most)} and {last}" if most else last

@@ -26,13 +26,15 @@ from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
 from unhub.foundation.safe_text import slug
-from unhub.metrics import Interval, Relevance
+from unhub.metrics import Relevance
 from unhub.report.drawing import draw
 from unhub.report.figures import notes, save
 from unhub.report.latex_tables import latex
 from unhub.report.result_tables import result_csv, result_table, sweep_csv, title
 
 SCHEMA_VERSION = 1
+GAIN = ("value", "low", "high", "level")
+"""of R@1 over no correction, in points, with its paired interval"""
 FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "txt": lambda table: tables.text(result_table(table)),
     "md": lambda table: tables.markdown(replace(result_table(table), title=f"**{title(table)}**")),
@@ -149,6 +151,7 @@ def to_dict(table: ResultTable) -> dict[str, Any]:
 def _row(row: Row) -> dict[str, Any]:
     ways = {}
     for way, tests in row.tests.items():
+        gain = tests.gain
         ways[way] = {
             "values": dict(row.values[way]),
             "intervals": {name: list(ends) for name, ends in row.intervals[way].items()},
@@ -156,19 +159,12 @@ def _row(row: Row) -> dict[str, Any]:
             "letter": tests.letter,
             "beats": list(tests.beats),
             "better_same_worse": [tests.wins, tests.ties, tests.losses],
-            "gain": _gain(tests.gain),
+            "gain": gain and {"metric": "R@1", **{name: getattr(gain, name) for name in GAIN}},
         }
     return {
         "bank": row.bank, "label": row.label, "method": row.method, "transductive": row.transductive,
         "directions": ways,
     }  # fmt: skip
-
-
-def _gain(gain: Interval | None) -> dict[str, Any] | None:
-    """What R@1 gains on no correction, in points, with its paired interval."""
-    if gain is None:
-        return None
-    return {"metric": "R@1", "value": gain.value, "low": gain.low, "high": gain.high, "level": gain.level}
 
 
 def _trec(table: ResultTable, experiment: Experiment, home: Path) -> list[Path]:

@@ -98,12 +98,6 @@ def number(name: str, value: float) -> str:
     return f"{value:.3f}" if name == SPARSITY else value_text(name, value)
 
 
-def ties(table: ResultTable) -> str:
-    """How equal scores rank in a table."""
-    used = dict.fromkeys(str(each.settings["ties"]) for block in table.blocks for each in block.evaluations.values())
-    return ", ".join(f"{each} ({TIES[each]})" if each in TIES else each for each in used)
-
-
 def shared(table: ResultTable) -> str:
     """Which test queries are in the bank: all of them, or a count for each bank."""
     counts = dict.fromkeys(
@@ -141,7 +135,8 @@ def _notes(table: ResultTable) -> tuple[str, ...]:
     if any(row.transductive for row in table.rows):
         notes.append(f"{TRANSDUCTIVE}: {shared(table)} in the bank; no deployed system has them in advance")
     if table.name != "variants":  # which says more about them
-        notes.append(f"ties: {ties(table)}")
+        ties = dict.fromkeys(each.settings["ties"] for block in table.blocks for each in block.evaluations.values())
+        notes.append(f"ties: {', '.join(f'{each} ({TIES[each]})' if each in TIES else each for each in ties)}")
     notes.append(f"against no correction: queries ranked better / same / worse, and the gain of {first} (paired, "
                  f"{LEVEL:.0%})")  # fmt: skip
     for row in table.rows:

@@ -21,9 +21,8 @@ def numbers(values: ArrayLike, name: str, *, shape: tuple[int, ...] | None = Non
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} holds something that is not a number; give numbers, NaN where one is missing."
-        ) from error
+        advice = "give numbers, NaN where one is missing."
+        raise InputError(f"{name} holds something that is not a number; {advice}") from error
     if shape is None and (array.ndim != 1 or not array.size):
         raise InputError(f"{name} has shape {array.shape}; give a list of at least one number.")
     if shape is not None and array.shape != shape:

@@ -97,9 +97,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, rounds: int = 2000, level: float = L
     present = ~(np.isnan(first) | np.isnan(second))
     first, second = first[present], second[present]
     if first.size < FEWEST_PAIRS:
-        raise InputError(
-            f"a rank correlation needs at least {FEWEST_PAIRS} pairs of numbers, but there are {first.size}."
-        )
+        few = f"but there are {first.size}."
+        raise InputError(f"a rank correlation needs at least {FEWEST_PAIRS} pairs of numbers, {few}")
     if not 0 < level < 1 or rounds < 1:
         wrong = f"is {level} and rounds {rounds}"
         raise InputError("level", wrong, "give a level between 0 and 1 and at least one round")

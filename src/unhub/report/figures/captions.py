@@ -113,11 +113,6 @@ def columns_of(names: Sequence[str], width: float, sample: float = LINE_SAMPLE) 
     return 1
 
 
-def rows_of(names: Sequence[str], width: float) -> int:
-    """How many rows the key has."""
-    return -(-len(names) // columns_of(names, width))
-
-
 def legend_above(
     figure: Figure, handles: Sequence[Any], names: Sequence[str], *, outside: bool = True, sample: float = LINE_SAMPLE
 ) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.experiments.figure_data import FEWEST_AXES, RadarAxis
 from unhub.foundation.errors import InputError
 from unhub.report.figures.axes import numbers, refuse_empty
-from unhub.report.figures.captions import extent, fitted, legend_above, rows_of
+from unhub.report.figures.captions import columns_of, extent, fitted, legend_above
 from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, blank_sheet, look
 from unhub.report.palette import series_styles
 
@@ -55,8 +55,8 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
     width, widest, radius = (COLUMN, 0.78, 1.25) if len(axes) <= NARROW else (PAGE, 1.5, 1.7)
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(axes)) / len(axes)
     texts = [fitted(axis.label, widest, BODY, lines=4) for axis in axes]
-    radius, labels = placed(texts, angles, radius, width)
-    head = 0.1 + 0.19 * rows_of(names, width)
+    radius, labels = place_labels(texts, angles, radius, width)
+    head = 0.1 + 0.19 * -(-len(names) // columns_of(names, width))  # rows of the key
     above = max(label.y + label.height / 2 for label in labels)
     below = min(label.y - label.height / 2 for label in labels)
     figure, sheet = blank_sheet(width, head + above - below + 0.06)
@@ -140,7 +140,9 @@ class Label:
     height: float
 
 
-def placed(texts: Sequence[str], angles: NDArray[np.float64], radius: float, width: float) -> tuple[float, list[Label]]:
+def place_labels(
+    texts: Sequence[str], angles: NDArray[np.float64], radius: float, width: float
+) -> tuple[float, list[Label]]:
     """The largest radius, up to ``radius``, at which all names fit into the width; and the names in place."""
     sizes = [extent(text, BODY) for text in texts]
     for (wide, _), angle in zip(sizes, angles, strict=True):

@@ -170,7 +170,7 @@ function shareOf(row, most) {
     s("rect", { width: 56, height: 8, rx: 2 }),
     s("rect", { width: (56 * row.share) / most, height: 8, rx: 2 }),
   );
-  return h("span", { class: "together" }, bar, `${(100 * row.share).toFixed(1)}%`);
+  return h("span", { class: "together" }, bar, h("span", { class: "digits" }, `${(100 * row.share).toFixed(1)}%`));
 }
 
 function replacements(card, judged) {
