@@ -77,6 +77,8 @@ _OWN = dict(zip(("dbsn", "is", "sn", "dualis", "dis", "dualdis", "none"), SERIES
 _OTHERS = zip((name for name in METHODS if name not in _OWN), cycle(SERIES[len(_OWN) :]), strict=False)
 METHOD_STYLES: Mapping[str, SeriesStyle] = {**_OWN, **dict(_OTHERS)}
 """each method looks the same in every figure, in the report and on the page; the rarer ones share four colours"""
+BASELINE: Mapping[str, Any] = {"color": METHOD_STYLES["none"].colour, "linestyle": (0, (2, 2)), "linewidth": 1.0}
+"""the line of no correction across a figure on paper"""
 _BY_TITLE: Mapping[str, SeriesStyle] = {
     **{title_of(name).lower(): style for name, style in METHOD_STYLES.items()}, **METHOD_STYLES,
 }  # fmt: skip

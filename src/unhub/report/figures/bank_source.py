@@ -13,8 +13,8 @@ from unhub.foundation.errors import InputError
 from unhub.metrics import LEVEL
 from unhub.report.figures.axes import numbers, refuse_empty, refuse_missing, short
 from unhub.report.figures.captions import fitted, label_points, legend_above
-from unhub.report.figures.style import COLUMN, DOTTED, INK, SMALL, blank, look, settle
-from unhub.report.palette import SERIES
+from unhub.report.figures.style import COLUMN, SMALL, blank, look, settle
+from unhub.report.palette import BASELINE, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +50,7 @@ def bank_source(
         axes.plot(shown[:, 0], shown[:, 1], **dots, markersize=6, markeredgewidth=0.6, zorder=5)
         crossed = shown
         if baseline is not None:
-            line = axes.axhline(baseline, color=INK, linestyle=DOTTED, linewidth=0.8)
+            line = axes.axhline(baseline, **BASELINE)
             legend_above(figure, [line], [f"no correction: {short(baseline)}"])
             across = np.linspace(shown[:, 0].min(), shown[:, 0].max(), 100)
             crossed = np.vstack([shown, np.column_stack([across, np.full_like(across, baseline)])])

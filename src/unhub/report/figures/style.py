@@ -25,8 +25,6 @@ UNKNOWN = "\N{WHITE SQUARE}"
 BODY, SMALL = 8.0, 7.0
 """points: titles, labels and legends; numbers and captions inside a figure"""
 INK, FAINT = "#333333", "#BBBBBB"
-DOTTED = (0, (2, 2))
-"""the line of a baseline"""
 
 _FALLBACKS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Source Han Sans SC", "WenQuanYi Zen Hei",

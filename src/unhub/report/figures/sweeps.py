@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.foundation.errors import InputError
 from unhub.report.figures.axes import numbers, refuse_empty, refuse_missing, short, ticks_at
 from unhub.report.figures.captions import fitted, legend_above
-from unhub.report.figures.style import BODY, COLUMN, DOTTED, INK, PAGE, blank, look, settle
-from unhub.report.palette import series_styles
+from unhub.report.figures.style import BODY, COLUMN, PAGE, blank, look, settle
+from unhub.report.palette import BASELINE, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def tau_sweep(
                 ring = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": style.colour}
                 axes.plot(tau, value, marker="o", linestyle="none", markeredgewidth=1.0, **ring)
         if baseline is not None:
-            handles.append(axes.axhline(baseline, color=INK, linestyle=DOTTED, linewidth=0.8, zorder=1))
+            handles.append(axes.axhline(baseline, **BASELINE, zorder=1))
             key.append(f"no correction: {short(baseline)}")
         ticks_at(axes, places, lambda tau: f"{tau:.3g}", base=10, room=TAUS_NAMED)
         axes.set_xlabel("temperature τ" + (f"\n{fitted(note, COLUMN - 0.5)}" if note else ""))
