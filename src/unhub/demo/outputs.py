@@ -109,7 +109,7 @@ def write_report(
     paths: dict[str, Any] = options(output)
     subject = CorrectionSubject(load(path), str(path), Beside(**paths, relevant_flag=paths["relevant"]))
     words = ["unhub", "demo", data.name, *(["--language", language] if data.name == "emoji" else []), "-o", str(output)]
-    asked = Asked(
+    settings = Asked(
         verdict=judgement(chosen, why),
         methods=[each.method for name, each in choices.items() if name in SHOWN],
         title=data.title,
@@ -119,7 +119,7 @@ def write_report(
         command=shlex.join(words),
     )
     with replace_file(output / REPORT) as temporary:
-        temporary.write_text(html_report(story(subject, asked)), encoding="utf-8")
+        temporary.write_text(html_report(story(subject, settings)), encoding="utf-8")
     return output / REPORT
 
 

@@ -223,7 +223,7 @@ function drawAnswer(answer, place, column, view) {
       "span",
       { class: "moved small quiet", title: spoken },
       moved,
-      spoken ? h("span", { class: "seen-by-ear" }, ` ${spoken}`) : null,
+      spoken ? h("span", { class: "sr-only" }, ` ${spoken}`) : null,
     ),
     h("span", { class: "score small quiet" }, number(answer.score, 3)),
   );

@@ -26,7 +26,7 @@ export function frameHubs() {
         "div",
         { class: "row" },
         h("div", { class: "segments", id: "list-kinds", role: "group", "aria-label": "List" }),
-        h("label", { for: "find", class: "seen-by-ear" }, "Search targets"),
+        h("label", { for: "find", class: "sr-only" }, "Search targets"),
         h("input", {
           type: "search",
           id: "find",

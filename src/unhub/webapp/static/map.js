@@ -26,7 +26,7 @@ export function frameMap() {
       h(
         "div",
         { class: "row" },
-        h("h2", { class: "seen-by-ear" }, "Map"),
+        h("h2", { class: "sr-only" }, "Map"),
         h("div", { class: "tools", id: "map-tools" }),
       ),
       h(
