@@ -45,7 +45,7 @@ def test_a_report_of_a_correction_in_memory(arrays, tmp_path):
     result = unhub.report(correction, tmp_path / "sn.html", **parts)
     judged = unhub.evaluate(correction=correction, **parts)
     assert result.table.lines[1].values["R@1"] == judged["sn"]["R@1"]
-    assert result.table.lines[1].name == "SN, as saved"
+    assert result.table.lines[1].name == "SN as saved"
 
 
 def test_what_a_report_shows_of_a_method_is_what_evaluate_gives(folder, arrays):

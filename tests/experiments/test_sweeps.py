@@ -128,7 +128,7 @@ def test_two_sources_are_too_few_for_a_figure(written):
     table = sweep_table("bank-source", points)
     assert table.columns[:3] == ("bank-source", "method", "R@1")
     assert [[cell.text for cell in row[:2]] for row in table.rows] == [
-        ["", "none"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
+        ["", "no correction"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
         ["train", "+DBSN"],
     ]  # fmt: skip
 

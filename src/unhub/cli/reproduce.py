@@ -182,11 +182,12 @@ def sweep_command(
     from unhub.experiments import preset, sweep
     from unhub.experiments.figure_data import SweepData
     from unhub.experiments.sweeps import sweep_stem
-    from unhub.report.result_files import write_sweep
+    from unhub.report.result_files import write_figure
     from unhub.report.result_tables import sweep_table
 
     data, chosen = Dataset.open(file), preset(protocol)
-    folder = None if output is None else Path(output)
+    folder: Path | None = None if output is None else Path(output)
+    notes: tuple[str, ...] = ()
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
     with working("sweeping") as progress:
@@ -195,7 +196,7 @@ def sweep_command(
             seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
     if folder is not None:
-        write_sweep(SweepData(sweep_stem(data, over, direction, bank), over, points), folder)
+        notes = write_figure(SweepData(sweep_stem(data, over, direction, bank), over, points), folder)[1]
     if json:
         values = [asdict(point) for point in points]
         way = direction or data.directions[0]
@@ -213,5 +214,7 @@ def sweep_command(
     console.say(f"{data.name}, {data.model}, {direction or data.directions[0]}, {learnt}")
     rows = sweep_table(over, points)
     console.table(rows.columns, [[str(cell) for cell in row] for row in rows.rows], left=rows.left)
+    for note in notes:
+        console.say(note)
     if folder is not None:
         console.say(f"wrote {output}")

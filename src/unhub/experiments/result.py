@@ -17,7 +17,7 @@ QUERY_AWARE = "test & -"
 SPARSITY = "sparsity"
 TRANSDUCTIVE = "transductive"
 ROW_NAMES = {
-    "none": "none", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
+    "none": "no correction", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
     "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
 }  # fmt: skip
 """the paper's names of the rows"""
