@@ -15,7 +15,7 @@ from pathlib import Path
 
 from unhub.dataset import Dataset
 from unhub.experiments import preset, reproduce
-from unhub.report import result_tables
+from unhub.reports import result_tables
 
 FLICKR8K = """
 [dataset]
