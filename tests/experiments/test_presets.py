@@ -51,5 +51,5 @@ def test_medians_are_rounded_down_by_the_scripts_only(written, tmp_path):
 
 
 def test_an_unknown_protocol_is_refused():
-    with pytest.raises(InputError, match=r"there is no protocol 'author'; did you mean authors\?"):
+    with pytest.raises(InputError, match=r"protocol is 'author'; did you mean authors\?"):
         preset("author")

@@ -39,23 +39,23 @@ from unhub.scores import blocks
 
 SOURCES = 3
 """banks that a rank correlation needs"""
-CROWD = 800
-"""points of each kind on a map"""
-ROWS = 200
-"""queries whose scores are drawn"""
 BETTER, WORSE = 2, 1
 """queries whose five best are shown: answered by the correction alone, and lost by it"""
 
 
 @dataclass(frozen=True)
 class FigureSettings:
-    """An experiment's run, the bank of its figures (None: the test queries), and where sweeps keep their points."""
+    """A run, the bank of its figures (None: the test queries), and where sweeps save their points."""
 
     run: Run
     bank: str | None = None
     seed: int = 0
     folder: Path | None = None
     rounds: int = 5
+    map_points: int = 800
+    """of each kind"""
+    score_rows: int = 200
+    """queries whose scores are drawn"""
 
     def stem(self, name: str, direction: str | None = None) -> str:
         """The name of a figure's files."""
@@ -143,19 +143,20 @@ def _radar(settings: FigureSettings) -> Iterator[FigureData]:
 
 def _similarity(settings: FigureSettings) -> Iterator[FigureData]:
     for direction, pair in settings.pairs().items():
-        before = _some_scores(settings.run.data, direction)
+        before = _some_scores(settings, direction)
         added = np.zeros(before.shape[1], before.dtype) if pair.after.bias is None else pair.after.bias
         counts = pair.counts(pair.before, pair.depth), pair.counts(pair.after, pair.depth)
         stem, names = settings.stem("similarity", direction), ("no correction", _after(pair))
         yield SimilarityData(stem, (before, before + added), counts, names, pair.depth)
 
 
-def _some_scores(data: Dataset, direction: str) -> FloatArray:
-    """The scores of evenly spaced queries with all targets: (at most ROWS, gallery)."""
+def _some_scores(settings: FigureSettings, direction: str) -> FloatArray:
+    """The scores of evenly spaced queries with all targets: (at most score_rows, gallery)."""
+    data = settings.run.data
     reverse = data.directions_of().get(direction) == "reverse"
     source = data.test_scores()
     size = source.shape[int(reverse)]
-    rows = np.linspace(0, size - 1, min(ROWS, size)).round().astype(int)
+    rows = np.linspace(0, size - 1, min(settings.score_rows, size)).round().astype(int)
     parts = []
     for start, block in blocks(source):
         inside = rows[(rows >= start) & (rows < start + len(block))] - start
@@ -190,7 +191,7 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
         if rows is None:
             continue
         hubs = np.argsort(-counts, kind="stable")[:10] if kind == "target" else np.empty(0, dtype=int)
-        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), hubs))[: max(0, CROWD - len(hubs))]
+        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), hubs))[: max(0, settings.map_points - len(hubs))]
         chosen = np.sort(np.concatenate([hubs, others]).astype(int))
         vectors.append(take(rows, chosen).astype(np.float32))
         kinds += [kind] * len(chosen)

@@ -51,7 +51,7 @@ def skewness(run: Run) -> ResultTable:
     return _table(run, "skewness", "Skewness of the k-occurrence", SKEWNESS, [made], note)
 
 
-def variants(run: Run) -> ResultTable:
+def variants(run: Run, *, largest_plan: int = LARGEST_PLAN) -> ResultTable:
     """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
     data, metrics = run.data, run.metrics
     ranked = tuple(dict.fromkeys((*metrics, RANK)))
@@ -61,8 +61,8 @@ def variants(run: Run) -> ResultTable:
     zeros = dict.fromkeys(done.rows, 0.0)
     ties = data.settings.get("ties", OF_PLANS)
     notes = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
-    if queries * gallery > LARGEST_PLAN:
-        notes.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
+    if queries * gallery > largest_plan:
+        notes.append(f"plans were left out: {queries * gallery:,} entries are more than {largest_plan:,}")
     else:
         matrix = whole_matrix(data.test_scores())
         few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
