@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import Counter
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: scikit-learn skips a check without it
 
@@ -86,3 +87,30 @@ def browser():
         opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often arrays are opened and checked, by the name of the argument."""
+    from unhub.dataset import galleries, reader
+
+    opened, checked = Counter(), Counter()
+    open_rows, check_vectors, check_scores = galleries.open_rows, reader.check_vectors, reader.check_scores
+
+    def counting_open(source, *, name):
+        opened[name] += 1
+        return open_rows(source, name=name)
+
+    def counting_check(rows, name, **how):
+        checked[name] += 1
+        check_vectors(rows, name, **how)
+
+    def counting_scores(rows, name):
+        checked[name] += 1
+        check_scores(rows, name)
+
+    for module in (galleries, reader):
+        monkeypatch.setattr(module, "open_rows", counting_open)
+    monkeypatch.setattr(reader, "check_vectors", counting_check)
+    monkeypatch.setattr(reader, "check_scores", counting_scores)
+    return opened, checked

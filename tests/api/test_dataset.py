@@ -4,13 +4,12 @@ import pickle
 import subprocess
 import sys
 import textwrap
-from collections import Counter
 
 import numpy as np
 import pytest
 
 import unhub
-from unhub.dataset import Bank, Dataset, galleries, reader
+from unhub.dataset import Bank, Dataset
 from unhub.foundation.errors import InputError
 
 
@@ -27,30 +26,6 @@ def files(tmp_path):
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
     return {name: str(tmp_path / f"{name}.npy") for name in arrays}
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    opened, checked = Counter(), Counter()
-    open_rows, check_vectors, check_scores = galleries.open_rows, reader.check_vectors, reader.check_scores
-
-    def counting_open(source, *, name):
-        opened[name] += 1
-        return open_rows(source, name=name)
-
-    def counting_check(rows, name, **how):
-        checked[name] += 1
-        check_vectors(rows, name, **how)
-
-    def counting_scores(rows, name):
-        checked[name] += 1
-        check_scores(rows, name)
-
-    for module in (galleries, reader):
-        monkeypatch.setattr(module, "open_rows", counting_open)
-    monkeypatch.setattr(reader, "check_vectors", counting_check)
-    monkeypatch.setattr(reader, "check_scores", counting_scores)
-    return opened, checked
 
 
 def test_a_fit_opens_and_checks_each_array_once(files, counted):
@@ -162,10 +137,7 @@ def test_a_sample_keeps_the_type_and_says_what_was_left_out(files):
     data = Dataset(queries=queries, targets=targets, relevant=rng.integers(0, 300, 900), query_bank=unit(rng, 800))
     sample = data.sample(75_000, seed=2)
     assert sample.shape == (250, 300)
-    assert sample.notes == (
-        "This is a sample: 250 of 900 queries, drawn at random.",
-        "Of the bank bank, 250 of 800 queries are learnt from.",
-    )
+    assert sample.notes == ("This is a sample: 250 of 900 queries, drawn at random.",)
     task = sample.task("forward", "bank")
     assert task.queries.dtype == np.float16
     np.testing.assert_array_equal(task.queries[:], queries[sample.drawn["queries"]])

@@ -36,16 +36,15 @@ def test_a_report_shows_the_bytes_of_a_name_that_are_no_text(run: Run) -> None:
 def test_a_page_answers_whatever_a_file_is_called(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("fastapi_offline")
     from fastapi.testclient import TestClient
-    from unhub.analysis.beside import Beside
-    from unhub.analysis.opening import open_subject
 
+    from unhub.analysis.session import Session
     from unhub.webapp.app import make_app
     from unhub.webapp.security import AccessPolicy
 
     odd, queries = os.fsdecode(b"c\xff.unhub"), os.fsdecode(b"q\xff.npy")
     run(*FIT, half_letter(), "-o", odd)
     shutil.copy("queries.npy", queries)
-    app = make_app(open_subject(odd, Beside(queries=queries)), AccessPolicy.of("127.0.0.1", None), maps=tmp_path)
+    app = make_app(Session.open(odd, queries=queries), AccessPolicy.of("127.0.0.1", None), maps=tmp_path)
     page = TestClient(app, base_url="http://127.0.0.1:8765")
     assert page.get("/api/about").json()["title"] == r"c\udcff"
     assert r"--queries 'q\udcff.npy' --targets" in page.get("/api/view").json()["command"]

@@ -6,16 +6,15 @@ import json
 import os
 import socket
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from unhub.analysis.opening import open_subject
 
 import unhub
+from unhub.analysis.session import Session
 from unhub.foundation.errors import InputError
 
 from .conftest import Run
@@ -165,7 +164,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
     "connect a loaded one": lambda file: unhub.connect(None, unhub.load(file)),
     "refresh": lambda file: unhub.refresh(file),
     "refresh a loaded one": lambda file: unhub.refresh(unhub.load(file)),
-    "the page": lambda file: open_subject(str(file)).material("search"),
+    "the page": lambda file: Session.open(file).sample("search"),
 }
 
 
@@ -251,13 +250,11 @@ def test_what_is_shown_from_outside_of_an_experiment_is_said(folder: Path) -> No
     for caption in ("../private.txt", "link.txt"):
         file = folder / "mine" / "e.toml"
         file.write_text(written.replace("[banks.val]", f'captions = "{caption}"\n[banks.val]'))
-        with pytest.warns(unhub.UnhubWarning, match="look at it before you let others see it") as told:
-            open_subject(str(file))
-        assert f"takes what is shown from outside of its folder: test.captions ({private})" in str(told[0].message)
+        with pytest.warns(unhub.UnhubWarning, match="check before sharing") as warned:
+            unhub.report(file, None)
+        assert f"shows texts or media from outside its folder: test.captions ({private})" in str(warned[0].message)
     file.write_text(written)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        open_subject(str(file))
+    assert Session.open(file).notes == ()
 
 
 # --- control characters --------------------------------------------------------------------------------------------

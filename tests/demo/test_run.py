@@ -122,17 +122,16 @@ def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
 
 
 def test_the_page_that_it_offers_can_be_opened(shown):
-    from unhub.analysis.beside import Beside
-    from unhub.analysis.opening import open_subject
+    from unhub.analysis.session import Session
 
     text, _, folder = shown
     command = re.search(r"^ {4}\S*unhub serve (.*)$", text, flags=re.MULTILINE)[1]
     path, *flags = shlex.split(command)
     given = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=True)}
-    material = open_subject(path, Beside(**given, relevant_flag=given["relevant"])).material("search")
-    assert material.judged
-    assert material.queries.names[0] == (folder / "queries.txt").read_text(encoding="utf-8").splitlines()[0]
-    assert material.banks["query bank"].names is not None
+    sample = Session.open(path, **given).sample("search")
+    assert sample.judged
+    assert sample.queries.names[0] == (folder / "queries.txt").read_text(encoding="utf-8").splitlines()[0]
+    assert sample.banks["query bank"].names is not None
 
 
 def test_drawings_are_kept_as_files_called_by_their_ids(tmp_path):

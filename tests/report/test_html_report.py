@@ -8,10 +8,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from analysis.story_problem import SCRIPT, write_experiment, write_pictures
-from unhub.analysis.opening import open_subject
-from unhub.analysis.story import Asked, story
+from analysis.small_experiment import SCRIPT, write_experiment, write_pictures
 
+from unhub.analysis.report_data import report_data
+from unhub.analysis.session import Session
 from unhub.cli import main
 from unhub.dataset import Dataset
 from unhub.experiments import preset, sweep
@@ -27,7 +27,7 @@ def told(tmp_path_factory):
     file = write_experiment(folder, more='media = "media"\n')
     write_pictures(folder)
     sweep(Dataset.open(file), "tau", preset("paper"), bank="val", folder=folder)
-    return story(open_subject(str(file)), Asked(sweeps=(folder,), command="unhub report a && b"))
+    return report_data(Session.open(file), sweeps=(folder,), command="unhub report a && b")
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_it_can_be_read_aloud(opened, scheme):
 def test_five_thousand_queries_and_a_thousand_pictures_stay_below_the_limit(tmp_path):
     write_experiment(tmp_path, targets=1000, queries=5000, bank=2000, dim=32, more='media = "media"\n')
     write_pictures(tmp_path, 1000, side=96)
-    made = html_report(story(open_subject(str(tmp_path / "experiment.toml"))))
+    made = html_report(report_data(Session.open(tmp_path / "experiment.toml")))
     assert "image/webp" in made
     assert "Pictures are left out" not in made
     assert len(made.encode()) < LIMIT

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from unhub.analysis.opening import open_subject
 
-from unhub.analysis import stage
+from unhub.analysis import session
 from unhub.webapp.app import make_app
 from unhub.webapp.connection_limits import ConnectionLimits
 from unhub.webapp.request_queue import RequestQueue
@@ -43,7 +42,7 @@ def running(app, clients=None):
 @pytest.fixture
 def held(experiment, tmp_path, monkeypatch):
     """The experiment's server, whose rankings are noted by their temperature and go on when the gate opens."""
-    ranked, gate, whole = [], threading.Event(), stage.measure_method
+    ranked, gate, whole = [], threading.Event(), session.measure_method
     gate.set()
 
     def measure_method(label, settled, *rest):
@@ -51,8 +50,8 @@ def held(experiment, tmp_path, monkeypatch):
         assert gate.wait(60)
         return whole(label, settled, *rest)
 
-    monkeypatch.setattr(stage, "measure_method", measure_method)
-    app = make_app(open_subject(str(experiment)), AccessPolicy.of("127.0.0.1", None), maps=tmp_path)
+    monkeypatch.setattr(session, "measure_method", measure_method)
+    app = make_app(session.Session.open(experiment), AccessPolicy.of("127.0.0.1", None), maps=tmp_path)
     with running(app) as (port, server):
         httpx.get(f"http://127.0.0.1:{port}/api/view", params={"method": "none"}).raise_for_status()
         ranked.clear()

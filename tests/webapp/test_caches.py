@@ -1,44 +1,45 @@
 """Caches are bounded in bytes: many settings hold no more than was agreed, and nothing is wrong for it."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
-from unhub.analysis.opening import open_subject
-from unhub.analysis.stage import Abandoned, Setting, Stage
 
 from unhub.analysis import byte_cache
 from unhub.analysis.byte_cache import ByteCache, affordable, bytes_of
+from unhub.analysis.session import Abandoned, Session, ViewSettings
 from unhub.analysis.view import view
 from unhub.dataset import Media
 from unhub.webapp import projection, routes
 
 
 def test_many_settings_hold_no_more_bytes_than_agreed(experiment):
-    subject = open_subject(str(experiment))
     few = ByteCache(300_000)
-    small, whole = Stage(subject, few), Stage(subject, ByteCache(1 << 30))
-    settings = [Setting("t2i", "val", name, tau) for tau in np.linspace(0.05, 1, 12) for name in ("is", "sn", "dbsn")]
+    small, whole = (replace(Session.open(experiment), cache=each) for each in (few, ByteCache(1 << 30)))
+    settings = [
+        ViewSettings("t2i", "val", name, tau) for tau in np.linspace(0.05, 1, 12) for name in ("is", "sn", "dbsn")
+    ]
     for setting in [*settings, *settings[::-1]]:
-        found, wanted = small.scene(setting), whole.scene(setting)
+        found, wanted = small.before_after(setting), whole.before_after(setting)
         assert few.held <= few.most
         np.testing.assert_array_equal(found.after.top, wanted.after.top)
         np.testing.assert_array_equal(found.after.bias, wanted.after.bias)
-        assert view(subject, found).counts_after == view(subject, wanted).counts_after
+        assert view(small, found).counts_after == view(whole, wanted).counts_after
     assert whole.cache.held > 3 * few.most, "that would have been kept"
-    arrays = [whole.scene(each).after for each in settings]
+    arrays = [whole.before_after(each).after for each in settings]
     assert whole.cache.held >= sum(each.top.nbytes + each.bias.nbytes for each in arrays)
 
 
 def test_nothing_is_computed_that_nobody_waits_for(experiment):
-    stage = Stage(open_subject(str(experiment)))
-    setting = Setting("t2i", "val", "sn", 0.31)
+    session = Session.open(experiment)
+    setting = ViewSettings("t2i", "val", "sn", 0.31)
     with pytest.raises(Abandoned):
-        stage.scene(setting, lambda: False)
-    assert len(stage.cache) == 0
-    stage.scene(setting)
-    assert stage.scene(setting, lambda: False).after.top.size, "what is there already is given"
+        session.before_after(setting, lambda: False)
+    assert len(session.cache) == 0
+    session.before_after(setting)
+    assert session.before_after(setting, lambda: False).after.top.size, "what is there already is given"
 
 
 def test_the_least_recently_used_goes_first_and_the_newest_stays():

@@ -180,10 +180,11 @@ class Session:
     cells: tuple[int, int] = (TEST_CELLS, BANK_CELLS)
     notes: tuple[str, ...] = ()
     cache: ByteCache[Any] = field(default_factory=ByteCache, repr=False)
-    _samples: dict[str, DirectionSample] = field(default_factory=dict, repr=False)
-    _tasks: dict[tuple[str, str], Task] = field(default_factory=dict, repr=False)
+    _samples: dict[str, DirectionSample] = field(default_factory=dict, init=False, repr=False)
+    _tasks: dict[tuple[str, str], Task] = field(default_factory=dict, init=False, repr=False)
     """the last few, by direction and bank"""
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _sampling: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
+    _computing: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         data = self.data
@@ -291,7 +292,7 @@ class Session:
     def sample(self, direction: str) -> DirectionSample:
         """One direction, sampled at the first call, whichever thread asks."""
         self.way(direction)
-        with self._lock:
+        with self._sampling:
             if direction not in self._samples:
                 self._samples[direction] = self._draw(direction)
             return self._samples[direction]
@@ -308,8 +309,8 @@ class Session:
             asking = "targets" if way == "reverse" else "queries"
             rows = part.drawn[f"banks.{name}.{asking}" if own else asking]
             captions = self.whole.items(way)[0].names if not own else None
-            captions = self.data.bank_names(name) if own and way == "forward" else captions
-            first = self.data.rows("scores" if self.data.kind == "scores" else asking, name) if own else None
+            captions = self.whole.bank_names(name) if own and way == "forward" else captions
+            first = self.whole.rows("scores" if self.data.kind == "scores" else asking, name) if own else None
             size = len(rows) if first is None else len(first)
             targets_too = own and self.data.banks[name].has_targets
             overlap = self.whole.overlap(name, way)
@@ -356,7 +357,7 @@ class Session:
 
     def task(self, direction: str, bank: str) -> Task:
         """What methods run on: the sample of a direction with a bank."""
-        with self._lock:
+        with self._computing:
             key, sample = (direction, bank), self.sample(direction)
             task = self._tasks.pop(key, None) or sample.data.task(sample.way, None if bank == TEST_QUERIES else bank)
             self._tasks[key] = task  # the newest is last
@@ -403,7 +404,7 @@ class Session:
 
     def _once(self, key: Hashable, make: Callable[[], T], wanted: Wanted) -> T:
         """What is cached under the key, or made now; one at a time, since each takes all cores."""
-        with self._lock:
+        with self._computing:
             cached = self.cache.get(key)
             if cached is None:
                 if not wanted():

@@ -51,8 +51,6 @@ ARRAYS = (
     "target_prior",
 )  # fmt: skip
 """fields that are addresses or arrays"""
-RELEVANCE = ("relevance",), ("relevance", "reverse")
-"""where opened relevance is held"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
 
@@ -177,7 +175,7 @@ class Dataset:
         """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
         self.bank_notes: dict[str, str] = {}
         """of a sample: how much of a bank is here, by its name, where not all is"""
-        self._shard = (0, 1)
+        self._shard, self._variant = (0, 1), "own"
         self._reader = Reader(metric, normalize, memory, tensors=False)
         self._refuse_mixture()
         self._start()
@@ -367,8 +365,9 @@ class Dataset:
         if self._sources["relevant"] is None:
             return None
         with self.words(), self._lock:
-            relevance = self._once(("relevance",), self._read_relevance)
-            return self._once(("relevance", "reverse"), relevance.reverse) if self._back(direction) else relevance
+            key = ("relevance", self._variant)
+            relevance = self._once(key, self._read_relevance)
+            return self._once((*key, "reverse"), relevance.reverse) if self._back(direction) else relevance
 
     def items(self, direction: str = "forward") -> tuple[Items, Items]:
         """Queries and targets as people know them, in this direction: ids, names, media; read once."""
@@ -476,24 +475,26 @@ class Dataset:
     def with_scores(self, scores: Any) -> Dataset:
         """The same test set with a matrix (query, gallery) in place of its embeddings, and without banks."""
         other = self._copy()
-        other._opened = {key: self._opened[key] for key in RELEVANCE if key in self._opened}
+        other._opened = {key: value for key, value in self._opened.items() if key[0] == "relevance"}
         ids = dict(zip(("query_ids", "target_ids"), self._side_ids(), strict=True))
         other._sources = {**self._sources, "queries": None, "targets": None, "scores": scores, **ids}
         other.banks = {}
         return other
 
     def with_relevance(self, relevance: Relevance) -> Dataset:
-        """The same data, with what was opened of it, and other relevance."""
-        other = self._copy()
-        other._opened = {key: value for key, value in self._opened.items() if key[0] != "relevance"}
-        other._sources = {**self._sources, "relevant": relevance}
+        """The same data with other relevance; both share what is opened."""
+        other = copy.copy(self)
+        other._sources, other._variant = {**self._sources, "relevant": relevance}, "other"
         return other
 
     def lenient(self) -> Dataset:
-        """The same data, for exploring: test queries may be in a bank, and queries may have no relevant target."""
-        other = self._copy()
-        other._opened = {key: value for key, value in self._opened.items() if key[0] != "relevance"}
+        """The same data, for exploring: test queries may be in a bank, and queries may have no relevant target.
+
+        Both share what is opened.
+        """
+        other = copy.copy(self)
         other.allow_overlap = other.allow_empty = True
+        other._variant = "lenient"
         return other
 
     def with_bank(self, name: str, bank: Bank) -> Dataset:
@@ -532,6 +533,12 @@ class Dataset:
     def _copy(self) -> Dataset:
         other = copy.copy(self)
         other._start()
+        return other
+
+    def __copy__(self) -> Dataset:
+        """The same data; both share what is opened."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         return other
 
     def _once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
@@ -806,10 +813,14 @@ class Dataset:
         sides = []
         for part, own, what in zip(("captions", "target_captions"), ids, ("queries", "targets"), strict=True):
             source = self._sources[part]
-            names = own if source is None else read_captions(source, part, own, what)
-            if source is None and self.correction is not None and what == "queries" and own[:1] == ["0"]:
-                noun = "query" if self.banks or self.kind == "scores" else "bank query"
-                names = [f"{noun} {row}" for row in own]
+            of_bank = self.correction is not None and what == "queries" and not self.banks and self.kind == "vectors"
+            names = own
+            if source is not None:
+                names = read_captions(
+                    source, f"bank_{part}" if of_bank else part, own, "bank queries" if of_bank else what
+                )
+            elif self.correction is not None and what == "queries" and own[:1] == ["0"]:
+                names = [f"{'bank ' * of_bank}query {row}" for row in own]
             files = [media_of(media, each) for each in own] if what == "targets" else [None] * len(own)
             sides.append(Items(own, names, files))
         return sides[0], sides[1]

@@ -84,7 +84,7 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     relevance = data.relevance()
     if relevance is not None:
         some = subset(relevance, drawn["queries"], drawn["targets"])
-        sample._sources["relevant"] = sample._opened["relevance",] = some
+        sample._sources["relevant"] = sample._opened["relevance", sample._variant] = some
     prior = data._sources["target_prior"]
     if prior is not None:
         whole, mean = data._marginals(None, 0, len(data.items()[1]), back=False)[1:]

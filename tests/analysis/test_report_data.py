@@ -8,20 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unhub.analysis.beside import Beside
-from unhub.analysis.opening import open_subject
-from unhub.analysis.story import Asked, story
 
 import unhub
 from unhub.analysis.convergence import errors_of
 from unhub.analysis.model import Verdict
+from unhub.analysis.report_data import report_data
+from unhub.analysis.session import Session
 from unhub.cli import main
 from unhub.dataset import Dataset
 from unhub.experiments import preset, sweep
 from unhub.foundation.errors import InputError
 from unhub.methods import method
 
-from .story_problem import OTHERS, QUERIES, TARGETS, TAU, write_experiment, write_pictures
+from .small_experiment import OTHERS, QUERIES, TARGETS, TAU, write_experiment, write_pictures
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def told(folder):
-    return story(open_subject(str(folder / "experiment.toml")), Asked(command="unhub report experiment.toml"))
+    return report_data(Session.open(folder / "experiment.toml"), command="unhub report experiment.toml")
 
 
 def scores_of(folder):
@@ -53,7 +52,7 @@ def test_the_headline_is_the_share_of_the_most_frequent_targets(folder, told):
         shares.append(np.sort(counts)[::-1][: told.headline.heads].sum() / QUERIES)
     assert told.headline.heads == 1
     assert (told.headline.share_before, told.headline.share_after) == pytest.approx(shares)
-    first = f"1 of {TARGETS} images takes {100 * shares[0]:.0f} % of the first places; after DBSN "
+    first = f"1 of {TARGETS} images takes {100 * shares[0]:.0f}% of the first places; "
     assert told.headline.sentence.startswith(first)
     assert shares[0] > 2 * shares[1]
     assert told.name == "DBSN"
@@ -79,7 +78,7 @@ def test_the_table_agrees_with_evaluate(folder, told, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     words = (
         "evaluate --queries queries.npy --targets targets.npy --relevant relevant.npy --query-bank bank.npy "
-        f"--target-bank others.npy --methods none,is,sn,dbsn --tau {TAU} --ties optimistic --json --compare"
+        f"--target-bank others.npy --methods none,is,sn,dbsn --tau {TAU} --json --compare"
     )
     assert main(words.split()) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -150,9 +149,7 @@ def test_the_heat_map_is_the_scores_and_the_scores_with_the_bias(folder, told):
 
 @pytest.mark.parametrize("name", ["sn", "dbsn"])
 def test_the_error_of_each_round_is_that_of_a_fit_of_so_many_rounds(folder, name):
-    from unhub.experiments.sources import trial_of
-
-    banks = trial_of(Dataset.open(folder / "experiment.toml"), "val", "forward").banks
+    banks = Dataset.open(folder / "experiment.toml").task("forward", "val").banks
     errors, _ = errors_of(method(name, {"tau": TAU, "iterations": 7}), banks)
     alone = [method(name, {"tau": TAU, "iterations": n}).estimate(banks).marginal_error for n in range(1, 8)]
     assert errors == pytest.approx(alone, rel=1e-3, abs=1e-6)
@@ -174,9 +171,9 @@ def test_the_bank_is_described_and_proposition_2_checked(told):
 
 def test_distances_are_left_out_where_the_solver_is_not_installed(folder, monkeypatch):
     monkeypatch.setattr("unhub.analysis.bank_facts.installed", lambda name: False)
-    facts = story(open_subject(str(folder / "experiment.toml"))).bank_facts
+    facts = report_data(Session.open(folder / "experiment.toml")).bank_facts
     assert facts.distances == {}
-    assert facts.notes == ["The distances need the package POT; install it with: pip install 'unhub[ot]'"]
+    assert facts.notes == ["Distances need the package POT; install it with: pip install 'unhub[ot]'"]
 
 
 def test_the_card_has_settings_hashes_and_the_command(folder, told):
@@ -203,13 +200,13 @@ def test_sweeps_that_were_kept_are_found_and_others_are_left_out(folder, tmp_pat
     other = json.loads((tmp_path / "figures" / "tau.t2i.val.jsonl").read_text().splitlines()[0])
     other["sweep"]["files"]["test.queries"] = "0" * 64
     (tmp_path / "other.jsonl").write_text(json.dumps(other) + "\n")
-    told = story(open_subject(str(folder / "experiment.toml")), Asked(sweeps=(tmp_path,)))
+    told = report_data(Session.open(folder / "experiment.toml"), sweeps=(tmp_path,))
     assert [(each.over, each.bank, each.transductive) for each in told.sweeps] == [("tau", "val", False)]
     line = next(each for each in told.sweeps[0].lines if each.name == "SN")
     assert line.values == [point.values["R@1"] for point in points if point.method == "sn"]
     assert told.sweeps[0].base == points[0].values["R@1"]
-    assert any("broken.jsonl is damaged" in note for note in told.notes)
-    assert any("other.jsonl holds a sweep of other files" in note for note in told.notes)
+    assert any("broken.jsonl is left out: it is damaged" in note for note in told.notes)
+    assert any("other.jsonl is left out: it is a sweep of other files" in note for note in told.notes)
 
 
 def test_a_folder_of_results_is_reported_as_its_tables_have_it(folder, tmp_path, monkeypatch, capsys):
@@ -217,7 +214,7 @@ def test_a_folder_of_results_is_reported_as_its_tables_have_it(folder, tmp_path,
     assert main(["reproduce", "experiment.toml", "--table", "banks", "-o", str(tmp_path / "out")]) == 0
     noted = json.loads((tmp_path / "out" / "run.json").read_text())
     assert noted["command"] == f"unhub reproduce experiment.toml --table banks -o {tmp_path / 'out'}"
-    assert (noted["protocol"], noted["unhub"]) == ("paper", unhub.__version__)
+    assert (noted["protocol"], noted["unhub"]) == ("auto", unhub.__version__)
     capsys.readouterr()
     assert main(["report", str(tmp_path / "out"), "--json"]) == 0
     shown = {line["label"]: line for line in json.loads(capsys.readouterr().out)["table"]["lines"] if line["bank"]}
@@ -240,10 +237,8 @@ def correction(folder):
 
 
 def test_a_correction_is_judged_with_the_bias_in_its_file(folder, correction):
-    beside = Beside(
-        queries=str(folder / "queries.npy"), relevant=np.load(folder / "relevant.npy"), relevant_flag="relevant.npy"
-    )
-    told = story(open_subject(str(correction), beside))
+    parts = {"queries": folder / "queries.npy", "relevant": np.load(folder / "relevant.npy")}
+    told = report_data(Session.open(correction, **parts))
     assert told.table.lines[1].name == "SN, as saved"
     fixed = scores_of(folder) + unhub.load(correction).bias
     right = fixed.argmax(axis=1) == np.load(folder / "relevant.npy")
@@ -254,11 +249,11 @@ def test_a_correction_is_judged_with_the_bias_in_its_file(folder, correction):
 
 
 def test_without_answers_only_what_needs_none_is_shown(folder, correction):
-    told = story(open_subject(str(correction), Beside(queries=str(folder / "queries.npy"))))
+    told = report_data(Session.open(correction, queries=str(folder / "queries.npy")))
     assert (told.judged, told.examples, told.verdict.kind) == (False, None, "unknown")
-    assert "not known which answers are right" in told.verdict.sentence
+    assert "Can't judge accuracy: there are no relevance labels" in told.verdict.sentence
     assert not any(name.startswith("R@") for name in told.table.metrics)
-    alone = story(open_subject(str(correction)))
+    alone = report_data(Session.open(correction))
     assert alone.queries == 150
     assert "those of the bank are asked" in alone.notes[0]
 
@@ -269,14 +264,14 @@ def test_a_dbsn_correction_needs_no_target_bank_to_be_reported(folder, tmp_path)
         "dbsn", targets=arrays["targets"], query_bank=arrays["bank"], target_bank=arrays["others"], tau=TAU
     )
     made.save(tmp_path / "dbsn.unhub")
-    told = story(open_subject(str(tmp_path / "dbsn.unhub"), Beside(queries=str(folder / "queries.npy"))))
+    told = report_data(Session.open(tmp_path / "dbsn.unhub", queries=str(folder / "queries.npy")))
     assert told.table.lines[1].name == "DBSN, as saved"
-    assert any("target bank that it was fitted with is not here" in note for note in told.notes)
+    assert any("its target bank is not in the file of the correction" in note for note in told.notes)
 
 
 def test_a_verdict_from_outside_goes_first(folder):
     given = Verdict("do not use", "It lost on dev.")
-    assert story(open_subject(str(folder / "experiment.toml")), Asked(verdict=given)).verdict is given
+    assert report_data(Session.open(folder / "experiment.toml"), judgement=given).verdict is given
 
 
 def test_pictures_stay_inside_their_folder(tmp_path):
@@ -285,7 +280,7 @@ def test_pictures_stay_inside_their_folder(tmp_path):
     outside = tmp_path / "secret.png"
     (media / "0.png").rename(outside)
     (media / "0.png").symlink_to(outside)
-    told = story(open_subject(str(tmp_path / "experiment.toml")))
+    told = report_data(Session.open(tmp_path / "experiment.toml"))
     assert "t0" not in told.pictures
     assert any(hub.target == 0 for hub in told.hubs)
     assert told.pictures
@@ -295,11 +290,11 @@ def test_pictures_stay_inside_their_folder(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Asked(direction="x2y"), "there is no direction 'x2y'; there are t2i, i2t"),
-        (Asked(bank="vall"), "there is no bank 'vall'; there are val, test queries"),
-        (Asked(method="nnn"), "there is no method 'nnn' with this bank; there are is, dis, sn"),
+        ({"direction": "x2y"}, "direction is 'x2y'; there are t2i, i2t"),
+        ({"bank": "vall"}, "bank is 'vall'; there are val, test queries"),
+        ({"method": "nnn"}, "method is 'nnn'; with this bank there are is, dis, sn"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(folder, asked, said):
     with pytest.raises(InputError, match=said):
-        story(open_subject(str(folder / "experiment.toml")), asked)
+        report_data(Session.open(folder / "experiment.toml"), **asked)
