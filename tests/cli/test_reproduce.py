@@ -114,9 +114,7 @@ def test_logits_are_refused_unless_a_temperature_is_given(run: Run, folder: Path
 
 
 @pytest.mark.parametrize("command", ["reproduce", "sweep"])
-def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
-    run: Run, folder: Path, command: str
-) -> None:
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(run: Run, folder: Path, command: str) -> None:
     np.save(folder / "queries.npy", np.full_like(np.load(folder / "queries.npy"), np.nan))  # a run would say so
     (folder / "taken").write_text("a file")
     for place, why in (("taken/results", "is not a folder"), ("taken", "a file of that name exists already")):

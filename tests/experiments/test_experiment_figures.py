@@ -29,9 +29,7 @@ def shown(written, tmp_path):
     def make(bank=None, *, map_points=800, score_rows=200, **more):
         run = Run(Dataset.open(written(**more)), PAPER)
         folder = tmp_path / "figures"
-        return FigureSettings(
-            run, bank, folder=folder, rounds=1, map_points=map_points, score_rows=score_rows
-        )
+        return FigureSettings(run, bank, folder=folder, rounds=1, map_points=map_points, score_rows=score_rows)
 
     return make
 
@@ -58,9 +56,7 @@ def reproduced(files, folder, progress=None, **more):
 @pytest.fixture
 def caught():
     """What the drawing functions are given."""
-    with recorded_calls(
-        figures.radar, figures.similarity, figures.hub_map, figures.top5, figures.hub_queries
-    ) as calls:
+    with recorded_calls(figures.radar, figures.similarity, figures.hub_map, figures.top5, figures.hub_queries) as calls:
         yield calls
 
 
@@ -162,8 +158,8 @@ def test_a_map_has_every_kind_and_the_hubs(shown, caught):
     ("name", "more", "said"),
     [
         ("rader", {}, "there is no figure 'rader'; did you mean radar? There are radar, similarity"),
-        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks, and the file has 1; name others"),
-        ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "test has a matrix of scores; name test.queries"),
+        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks, and there are 1"),
+        ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "there is a matrix of scores; name test.queries"),
         ("top5", {"settings": 'group_targets = "max"\ntau = 0.1'}, "settings.group_targets merges targets"),
         ("bank-size", {"dataset": 'task = "self-retrieval"', "banks": ()}, "items are their own bank"),
     ],
@@ -218,7 +214,7 @@ def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
     assert "Large" in text
     assert (tmp_path / "out" / "Small-made" / "query-aware" / "table.json").exists()
     assert (tmp_path / "out" / "radar.pdf").exists()
-    with pytest.raises(InputError, match="two of the files are called Small-made"):
+    with pytest.raises(InputError, match="two of the datasets are called Small-made"):
         reproduced([first, first], tmp_path / "again", **wanted)
     assert not (tmp_path / "again").exists()
 
@@ -293,7 +289,7 @@ def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path,
 def test_a_radar_needs_axes(written, tmp_path):
     path = str(written(dataset='metrics = ["R@1"]'))
     done, _ = reproduced([path], tmp_path / "out", tables="all", figures="all")
-    assert any(note.startswith("no figure radar: a radar of one file has an axis for") for note in done.notes)
+    assert any(note.startswith("no figure radar: a radar of one dataset has an axis for") for note in done.notes)
     with pytest.raises(InputError, match=r"the figure radar cannot be drawn: .* 2 here; ask for more dataset\.metrics"):
         reproduced([path], tmp_path / "out", figures=["radar"])
 

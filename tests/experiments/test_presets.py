@@ -10,7 +10,7 @@ from unhub.methods import settings
 
 
 def chosen(protocol, name, modality="video", direction="forward", banked=False, **given):
-    return settings(preset(protocol).method(name, modality, direction, banked=banked, given=given))
+    return settings(preset(protocol).method(name, modality, direction, banked=banked, settings=given))
 
 
 def test_the_paper_has_one_temperature_for_each_family():

@@ -98,7 +98,7 @@ def test_sources_have_their_distance(written, arrays):
     ("over", "bank", "said"),
     [
         ("taus", None, r"there is no sweep over 'taus'; did you mean tau\?"),
-        ("tau", "vla", "there is no bank 'vla'; it has val, train"),
+        ("tau", "vla", "bank is 'vla'; there are val, train, test queries"),
     ],
 )
 def test_what_is_not_there_is_said(written, over, bank, said):
@@ -127,7 +127,7 @@ def test_two_sources_are_too_few_for_a_figure(written):
     table = sweep_table("bank-source", points)
     assert table.columns[:3] == ("bank-source", "method", "R@1")
     assert [[cell.text for cell in row[:2]] for row in table.rows] == [
-        ["", "none"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
+        ["", "no correction"], ["val", "+IS"], ["val", "+SN"], ["val", "+DBSN"], ["train", "+IS"], ["train", "+SN"],
         ["train", "+DBSN"],
     ]  # fmt: skip
 
@@ -173,12 +173,12 @@ def test_each_direction_has_files_of_its_own(written, tmp_path):
 
 
 def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
-    with pytest.raises(InputError, match="no direction 'i2t'; it has forward and reverse"):
+    with pytest.raises(InputError, match="direction is 'i2t'; use one of forward, reverse"):
         sweep(Dataset.open(written()), "tau", PAPER, direction="i2t")
     np.save(tmp_path / "S.npy", arrays["test"][0] @ arrays["test"][1].T)
     matrix = Dataset.open(written(test='scores = "S.npy"', banks=()))
     assert sweep(matrix, "tau", PAPER, direction="reverse")
-    with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that takes embeddings"):
+    with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that needs embeddings"):
         sweep(matrix, "bank-size", PAPER, direction="reverse")
 
 
@@ -256,6 +256,6 @@ def test_items_that_are_their_own_bank_have_no_parts(written, tmp_path):
     path = written(
         dataset='task = "self-retrieval"', test='targets = "test_targets.npy"\nlabels = "labels.npy"', banks=()
     )
-    with pytest.raises(InputError, match="a sweep over bank-size cannot be made of self-retrieval"):
+    with pytest.raises(InputError, match="a sweep over bank-size is not possible for self-retrieval"):
         sweep(Dataset.open(path), "bank-size", PAPER)
     assert sweep(Dataset.open(path), "tau", PAPER, relative=True)

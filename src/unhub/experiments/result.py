@@ -10,17 +10,13 @@ from typing import Any
 
 from unhub.api.evaluation import Evaluation
 from unhub.experiments.pairwise_tests import PairwiseTests, pairwise_tests
+from unhub.methods import title_of
 from unhub.metrics import metric
 
 QUERY_AWARE = "test & -"
 """the bank of a table whose banks are the test queries, in the paper's way of writing"""
 SPARSITY = "sparsity"
 TRANSDUCTIVE = "transductive"
-ROW_NAMES = {
-    "none": "none", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
-    "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
-}  # fmt: skip
-"""the paper's names of the rows"""
 
 
 @dataclass(frozen=True)
@@ -90,8 +86,7 @@ def better(name: str) -> int:
     """1 if more of a metric is better, -1 if less is, 0 if neither."""
     if name == SPARSITY:
         return 0
-    larger = metric(name).larger_is_better
-    return 0 if larger is None else 1 if larger else -1
+    return {None: 0, True: 1, False: -1}[metric(name).larger_is_better]
 
 
 def block(bank: str, evaluations: Mapping[str, Evaluation]) -> Block:
@@ -100,20 +95,25 @@ def block(bank: str, evaluations: Mapping[str, Evaluation]) -> Block:
     tests = {direction: pairwise_tests(each) for direction, each in evaluations.items()}
     rows = []
     for label, row in first.rows.items():
-        mine = {direction: each.rows[label] for direction, each in evaluations.items() if label in each.rows}
-        rows.append(
-            Row(
-                bank=bank,
-                label=label,
-                method=row.method,
-                values={direction: dict(each.values) for direction, each in mine.items()},
-                intervals={direction: dict(each.intervals) for direction, each in mine.items()},
-                tests={direction: tests[direction][label] for direction in mine},
-                transductive=any(each.transductive for each in mine.values()),
-                settings={direction: dict(each.settings) for direction, each in mine.items()},
-            )
-        )
+        results = {direction: each.rows[label] for direction, each in evaluations.items() if label in each.rows}
+        parts = {
+            part: {direction: dict(getattr(each, part)) for direction, each in results.items()}
+            for part in ("values", "intervals", "settings")
+        }
+        own_tests = {direction: tests[direction][label] for direction in results}
+        transductive = any(each.transductive for each in results.values())
+        rows.append(Row(bank, label, row.method, tests=own_tests, transductive=transductive, **parts))
     return Block(bank, tuple(rows), dict(evaluations))
+
+
+def row_title(label: str) -> str:
+    """The name of a row in a table, as the paper writes it.
+
+    >>> row_title("sn"), row_title("none"), row_title("sparse_k(k=5)")
+    ('+SN', 'no correction', '+M5N')
+    """
+    title = re.sub(r"^sparse_k\(k=(\d+)\)$", r"M\1N", title_of(label))
+    return title if label == "none" else f"+{title}"
 
 
 def series_name(label: str, *, transductive: bool = False) -> str:
@@ -122,7 +122,7 @@ def series_name(label: str, *, transductive: bool = False) -> str:
     >>> series_name("sn"), series_name("sn", transductive=True)
     ('SN', 'SN (transductive)')
     """
-    name = ROW_NAMES.get(label, label).lstrip("+")
+    name = row_title(label).removeprefix("+")
     return f"{name} ({TRANSDUCTIVE})" if transductive else name
 
 

@@ -59,7 +59,7 @@ class FolderWriter:
     def tables_finished(self, plan: Plan) -> None:
         """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
         facts = {
-            "experiment": str(plan.run.data.path),
+            "experiment": None if plan.run.data.path is None else str(plan.run.data.path),
             "protocol": plan.run.preset.name,
             "bank": plan.bank,
             "command": self.command,

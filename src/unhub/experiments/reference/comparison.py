@@ -44,7 +44,7 @@ def refuse_unknown(dataset: str, model: str, numbers: Sequence[str]) -> None:
     have = sorted({f"{each.dataset} with {each.model}" for each in these})
     raise InputError(
         f"the paper's tables {', '.join(numbers)} have no {dataset} with {model}; they have {'; '.join(have)}. "
-        f"Name one of them in dataset.name and dataset.model."
+        f"Give the dataset and the model these names."
     )
 
 
