@@ -119,7 +119,7 @@ def test_the_command_writes_a_file_that_is_complete_or_not_there(tmp_path, monke
     assert main(["report", "experiment.toml", "-o", "nowhere/report.html"]) == 2
     assert "there is no folder nowhere" in capsys.readouterr().err
     assert main(["report", "."]) == 2
-    assert "a folder without run.json" in capsys.readouterr().err
+    assert "has no run.json" in capsys.readouterr().err
 
 
 def test_it_opens_without_a_request_and_without_a_complaint(opened, told):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
 from unhub.dataset.experiment_file import BANK_KEYS, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
-from unhub.dataset.items import Items, Media, media_below, media_of, read_captions
+from unhub.dataset.items import Items, read_captions, read_items
 from unhub.dataset.reader import (
     Reader,
     column_ids,
@@ -27,16 +27,23 @@ from unhub.dataset.reader import (
     named,
     refuse_mixture,
     relative_prior,
-    same_rows,
 )
-from unhub.dataset.sources import ALIGNED, ARGUMENTS, NO_BANK, Bank, Labels, portable, relevance_source
-from unhub.dataset.task import Task, count_shared, refuse_gallery_of_one, score_banks, vector_banks
+from unhub.dataset.sources import (
+    ALIGNED,
+    ARGUMENTS,
+    NO_BANK,
+    Bank,
+    Labels,
+    portable,
+    relevance_source,
+)
+from unhub.dataset.task import Task, score_task, vector_task
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
 from unhub.foundation.wording import Door, argument, in_python
 from unhub.io import Rows, read_relevance
 from unhub.metrics import Relevance
-from unhub.scores import Banks, MaskedScores, ScoreSource
+from unhub.scores import ScoreSource
 from unhub.stores import is_address
 
 T = TypeVar("T")
@@ -53,45 +60,6 @@ ARRAYS = (
 """fields that are addresses or arrays"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
-
-
-class FittedCorrection(Protocol):
-    """What a dataset needs to know of a correction."""
-
-    @property
-    def bias(self) -> FloatArray:
-        """(gallery,)"""
-
-    @property
-    def ids(self) -> tuple[str, ...] | None:
-        """of the gallery"""
-
-    @property
-    def query_bank(self) -> Rows | None:
-        """the bank that it was fitted on, where it has one"""
-
-    @property
-    def target_bank(self) -> Rows | None:
-        """the other one"""
-
-    @property
-    def metric(self) -> Similarity:
-        """the similarity"""
-
-    @property
-    def normalize(self) -> bool:
-        """whether vectors are scaled to unit length"""
-
-    @property
-    def memory(self) -> str | int | None:
-        """what bounds the blocks of scores"""
-
-    @property
-    def weights(self) -> FloatArray | None:
-        """of its bank queries"""
-
-    def gallery(self, targets: Any = None) -> Rows:
-        """The vectors that it was fitted on, checked."""
 
 
 class Dataset:
@@ -205,7 +173,7 @@ class Dataset:
     @classmethod
     def of(
         cls,
-        correction: FittedCorrection,
+        correction: Any,
         *,
         targets: Any = None,
         queries: Any = None,
@@ -219,8 +187,11 @@ class Dataset:
     ) -> Dataset:
         """The dataset of a correction: its gallery, and queries to ask; its bank is the bank "query bank".
 
-        targets: the gallery, where the correction does not know where it is. queries, or scores (query, gallery):
-        what to ask; without them the queries of its bank are asked. target_bank: for methods of two banks.
+        correction: a Correction.
+        targets: the gallery, where the correction does not know where it is.
+        queries, or scores (query, gallery): what to ask; without them the queries of its bank are asked.
+        relevant, captions, target_captions, media: as for a Dataset.
+        target_bank: for methods of two banks. bank_captions: what the queries of its bank say.
         """
         if relevant is not None and queries is None and scores is None:
             raise InputError("relevant", "says which targets are right for which query", "give the queries too")
@@ -372,7 +343,7 @@ class Dataset:
     def items(self, direction: str = "forward") -> tuple[Items, Items]:
         """Queries and targets as people know them, in this direction: ids, names, media; read once."""
         with self.words(), self._lock:
-            queries, targets = self._once(("items",), self._read_items)
+            queries, targets = self._once(("items",), lambda: read_items(self))
             return (targets, queries) if self._back(direction) else (queries, targets)
 
     def bank_names(self, bank: str) -> Sequence[str] | None:
@@ -411,9 +382,9 @@ class Dataset:
         """
         back, part = self._back(direction), self._bank(bank)
         with self.words(bank, direction), self._lock:
-            make = self._vector_task if self.kind == "vectors" else self._score_task
+            make = vector_task if self.kind == "vectors" else score_task
             chosen = None if bank == TEST_QUERIES else bank
-            return make(chosen, part, executor, back=back, fit=fit, progress=progress)
+            return make(self, chosen, part, executor, back=back, fit=fit, progress=progress)
 
     def test_scores(self, *, progress: Progress | None = None) -> ScoreSource:
         """The scores of the test queries with the gallery, in blocks; no bank and no relevance is read."""
@@ -675,115 +646,6 @@ class Dataset:
         weight = self._once(key, lambda: marginal(weights, "query_weight", rows, "bank queries"))
         return (weight, *self._once(("target_prior",), lambda: relative_prior(prior, columns)))
 
-    def _vector_task(
-        self,
-        name: str | None,
-        bank: Bank,
-        executor: Execution | Executor | None,
-        *,
-        back: bool,
-        fit: bool,
-        progress: Progress | None,
-    ) -> Task:
-        advice = "give the embeddings of the gallery, or a matrix of scores" if fit else ""
-        if not fit and self._sources["queries"] is None and self.task_type != "self-retrieval":
-            self._required("queries")
-        if self._sources["targets"] is None:
-            self._required("targets", advice)
-        targets = self._vectors("targets", progress=progress)
-        has_own = (bank.targets if back else bank.queries) is not None
-        queries = None if fit and has_own and not back else self._vectors("queries", progress=progress)
-        first = None if bank.queries is None else self._vectors("queries", name, shard=not back)
-        second = None if bank.targets is None else self._vectors("targets", name, shard=back)
-        if back:
-            queries, targets, first, second = targets, queries, second, first
-        if targets is None or (first is None and queries is None):
-            raise InputError("query_bank", "is missing", "give embeddings of past queries, or a matrix of scores")
-        asked = first
-        if asked is None:
-            assert queries is not None
-            asked = queries if self._shard == (0, 1) else self._part(queries)
-        weight, prior, mean = self._marginals(name, len(asked), len(targets), back=back)
-        way = "reverse" if back else "forward"
-        sides: dict[str, Any] = {"targets": targets, "query_bank": asked, "target_bank": second, "prior_mean": mean}
-        if fit:
-            reader = replace(self._reader, tensors=True, executor=executor)
-            banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior)
-            return Task(way, name, banks, transductive=first is None, **sides)
-        assert queries is not None
-        unit, allowed = self._reader.scaled, self.allow_overlap
-        shared = 0 if first is None else count_shared(queries, first, unit=unit, allowed=allowed)
-        reader = replace(self._reader, executor=executor).beside(queries, targets, first, second)
-        budget = reader.budget()
-        rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
-        test = reader.products(queries, targets, rows=rows, budget=budget)
-        own = test if first is None and self._shard == (0, 1) else None
-        banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior, budget=budget, queries=own)
-        sides["queries"] = queries
-        return self._tested(
-            Task(way, name, banks, test, shared=shared, **sides),
-            own_bank=first is None,
-        )
-
-    def _score_task(
-        self,
-        name: str | None,
-        bank: Bank,
-        executor: Execution | Executor | None,
-        *,
-        back: bool,
-        fit: bool,
-        progress: Progress | None,
-    ) -> Task:
-        """Matrices as they are, or turned; bank matrices hold one direction only."""
-        if fit and not bank.own_queries and self._sources["scores"] is None:
-            raise InputError("scores", "is missing", "give the matrix of bank queries x gallery")
-        test = None if fit and bank.own_queries else self.scores_rows()
-        if back and (bank.own_queries or bank.has_targets or bank.target_scores is not None):
-            raise InputError(
-                "the reverse direction with a bank needs embeddings (queries, targets, query_bank, target_bank); "
-                "bank matrices hold one direction only."
-            )
-        if back:
-            assert test is not None
-            test = Rows(np.asarray(test[0 : len(test)]).T, name="scores")
-        own = self._matrix("scores", name, shard=True) if bank.scores is not None else None
-        asked, shared = own, 0
-        if asked is None:
-            assert test is not None
-            asked = test if self._shard == (0, 1) else self._part(test)
-        elif test is not None:
-            same_rows(asked, "query_bank_scores", test, "scores", axis=(1, 1))
-            shared = count_shared(test, asked, unit=False, allowed=self.allow_overlap)
-        cross = None if bank.cross_scores is None else self._matrix("cross_scores", name, shard=True)
-        by_target = None if bank.target_scores is None else self._matrix("target_scores", name)
-        weight, prior, mean = self._marginals(name, *asked.shape, back=back)
-        reader = replace(self._reader, tensors=fit, executor=executor)
-        banks = score_banks(reader, asked, cross, by_target, weight=weight, prior=prior)
-        matrices = tuple(each for each in (asked, cross, by_target) if each is not None)
-        task = Task("reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices)
-        if fit:
-            return replace(task, transductive=own is None)
-        assert test is not None
-        rows = banks.queries.block_rows
-        return self._tested(replace(task, scores=reader.matrix(test, rows=rows)), own_bank=own is None)
-
-    def _tested(self, task: Task, *, own_bank: bool) -> Task:
-        """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
-        assert task.scores is not None
-        banks: Banks = task.banks
-        if self.ignore_self:
-            refuse_gallery_of_one(task.scores.shape[1])
-        if own_bank and self._shard == (0, 1):
-            banks = replace(banks, queries=MaskedScores(task.scores) if self.ignore_self else task.scores)
-        return replace(
-            task,
-            banks=banks,
-            relevance=self.relevance(task.direction),
-            transductive=own_bank or task.shared > 0,
-            masked=self.ignore_self,
-        )
-
     def _side_ids(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
         if self.kind == "vectors":
             targets = self._required("targets").ids
@@ -803,34 +665,3 @@ class Dataset:
             target_ids=others,
             allow_empty=self.allow_empty,
         )
-
-    def _read_items(self) -> tuple[Items, Items]:
-        ids = [
-            [str(row) for row in range(size)] if each is None else list(each)
-            for size, each in zip(self.shape, self._side_ids(), strict=True)
-        ]
-        media = self._read_media()
-        sides = []
-        for part, own, what in zip(("captions", "target_captions"), ids, ("queries", "targets"), strict=True):
-            source = self._sources[part]
-            of_bank = self.correction is not None and what == "queries" and not self.banks and self.kind == "vectors"
-            names = own
-            if source is not None:
-                names = read_captions(
-                    source, f"bank_{part}" if of_bank else part, own, "bank queries" if of_bank else what
-                )
-            elif self.correction is not None and what == "queries" and own[:1] == ["0"]:
-                names = [f"{'bank ' * of_bank}query {row}" for row in own]
-            files = [media_of(media, each) for each in own] if what == "targets" else [None] * len(own)
-            sides.append(Items(own, names, files))
-        return sides[0], sides[1]
-
-    def _read_media(self) -> Mapping[str, Media]:
-        folder = self.media_folder
-        if folder is None:
-            return {}
-        if not folder.is_dir():
-            raise InputError(
-                "media", f"is {folder}, which is no folder", "name one with a picture, sound or video per target"
-            )
-        return media_below(folder)

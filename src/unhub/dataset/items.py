@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
 from unhub.foundation.wording import argument
 from unhub.io import read_ids
+
+if TYPE_CHECKING:
+    from unhub.dataset.dataset import Dataset
 
 TEXT = ".txt"
 KINDS = {
@@ -60,6 +63,35 @@ class Items:
         """Some of the items, in this order."""
         parts = ([values[row] for row in rows] for values in (self.ids, self.names, self.media))
         return Items(*parts)  # type: ignore[arg-type]  # each keeps its own type
+
+
+def read_items(data: Dataset) -> tuple[Items, Items]:
+    """The queries and targets of a dataset."""
+    known = zip(data.shape, data._side_ids(), strict=True)
+    ids = [[str(row) for row in range(size)] if each is None else list(each) for size, each in known]
+    media, asks_bank = _read_media(data.media_folder), data.correction is not None and not data.banks
+    asks_bank &= data.kind == "vectors"  # the queries of the correction's bank are asked
+    sides = []
+    for what, part, own in zip(("queries", "targets"), ("captions", "target_captions"), ids, strict=True):
+        source, bank = data._sources[part], asks_bank and what == "queries"
+        names = own
+        if source is not None:
+            names = list(read_captions(source, f"bank_{part}" if bank else part, own, f"{'bank ' * bank}{what}"))
+        elif data.correction is not None and what == "queries" and own[:1] == ["0"]:
+            names = [f"{'bank ' * bank}query {row}" for row in own]
+        files = [media_of(media, each) for each in own] if what == "targets" else [None] * len(own)
+        sides.append(Items(own, names, files))
+    return sides[0], sides[1]
+
+
+def _read_media(folder: Path | None) -> Mapping[str, Media]:
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise InputError(
+            "media", f"is {folder}, which is no folder", "name one with a picture, sound or video per target"
+        )
+    return media_below(folder)
 
 
 def read_captions(source: Any, name: str, ids: Sequence[str], what: str) -> Sequence[str]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
 from unhub.dataset.reader import Reader, same_rows
+from unhub.dataset.sources import Bank
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray
+from unhub.foundation.types import FloatArray, Progress
 from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import Method
 from unhub.metrics import Relevance
 from unhub.scores import Banks, Budget, MaskedScores, ScoreSource
+
+if TYPE_CHECKING:
+    from unhub.dataset.dataset import Dataset
 
 NEEDS = {
     "cross": (
@@ -51,6 +58,120 @@ class Task:
     target_bank: Rows | None = None
     matrices: tuple[Rows, ...] = ()
     prior_mean: float = 1.0
+
+
+def vector_task(
+    data: Dataset,
+    name: str | None,
+    bank: Bank,
+    executor: Execution | Executor | None,
+    *,
+    back: bool,
+    fit: bool,
+    progress: Progress | None,
+) -> Task:
+    """A task of embeddings; in reverse, queries and targets change places, and so do the sides of the bank."""
+    advice = "give the embeddings of the gallery, or a matrix of scores" if fit else ""
+    if not fit and data._sources["queries"] is None and data.task_type != "self-retrieval":
+        data._required("queries")
+    if data._sources["targets"] is None:
+        data._required("targets", advice)
+    targets = data._vectors("targets", progress=progress)
+    has_own = (bank.targets if back else bank.queries) is not None
+    queries = None if fit and has_own and not back else data._vectors("queries", progress=progress)
+    first = None if bank.queries is None else data._vectors("queries", name, shard=not back)
+    second = None if bank.targets is None else data._vectors("targets", name, shard=back)
+    if back:
+        queries, targets, first, second = targets, queries, second, first
+    if targets is None or (first is None and queries is None):
+        raise InputError("query_bank", "is missing", "give embeddings of past queries, or a matrix of scores")
+    asked = first
+    if asked is None:
+        assert queries is not None
+        asked = queries if data._shard == (0, 1) else data._part(queries)
+    weight, prior, mean = data._marginals(name, len(asked), len(targets), back=back)
+    way = "reverse" if back else "forward"
+    sides: dict[str, Any] = {"targets": targets, "query_bank": asked, "target_bank": second, "prior_mean": mean}
+    if fit:
+        reader = replace(data._reader, tensors=True, executor=executor)
+        banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior)
+        return Task(way, name, banks, transductive=first is None, **sides)
+    assert queries is not None
+    unit, allowed = data._reader.scaled, data.allow_overlap
+    shared = 0 if first is None else count_shared(queries, first, unit=unit, allowed=allowed)
+    reader = replace(data._reader, executor=executor).beside(queries, targets, first, second)
+    budget = reader.budget()
+    rows = reader.rows_at_once(len(targets), 0 if second is None else len(second))
+    test = reader.products(queries, targets, rows=rows, budget=budget)
+    own = test if first is None and data._shard == (0, 1) else None
+    banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior, budget=budget, queries=own)
+    sides["queries"] = queries
+    return _tested(
+        data,
+        Task(way, name, banks, test, shared=shared, **sides),
+        own_bank=first is None,
+    )
+
+
+def score_task(
+    data: Dataset,
+    name: str | None,
+    bank: Bank,
+    executor: Execution | Executor | None,
+    *,
+    back: bool,
+    fit: bool,
+    progress: Progress | None,
+) -> Task:
+    """A task of matrices, transposed in reverse; bank matrices hold one direction only."""
+    if fit and not bank.own_queries and data._sources["scores"] is None:
+        raise InputError("scores", "is missing", "give the matrix of bank queries x gallery")
+    test = None if fit and bank.own_queries else data.scores_rows()
+    if back and (bank.own_queries or bank.has_targets or bank.target_scores is not None):
+        raise InputError(
+            "the reverse direction with a bank needs embeddings (queries, targets, query_bank, target_bank); "
+            "bank matrices hold one direction only."
+        )
+    if back:
+        assert test is not None
+        test = Rows(np.asarray(test[0 : len(test)]).T, name="scores")
+    own = data._matrix("scores", name, shard=True) if bank.scores is not None else None
+    asked, shared = own, 0
+    if asked is None:
+        assert test is not None
+        asked = test if data._shard == (0, 1) else data._part(test)
+    elif test is not None:
+        same_rows(asked, "query_bank_scores", test, "scores", axis=(1, 1))
+        shared = count_shared(test, asked, unit=False, allowed=data.allow_overlap)
+    cross = None if bank.cross_scores is None else data._matrix("cross_scores", name, shard=True)
+    by_target = None if bank.target_scores is None else data._matrix("target_scores", name)
+    weight, prior, mean = data._marginals(name, *asked.shape, back=back)
+    reader = replace(data._reader, tensors=fit, executor=executor)
+    banks = score_banks(reader, asked, cross, by_target, weight=weight, prior=prior)
+    matrices = tuple(each for each in (asked, cross, by_target) if each is not None)
+    task = Task("reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices)
+    if fit:
+        return replace(task, transductive=own is None)
+    assert test is not None
+    rows = banks.queries.block_rows
+    return _tested(data, replace(task, scores=reader.matrix(test, rows=rows)), own_bank=own is None)
+
+
+def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
+    """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
+    assert task.scores is not None
+    banks: Banks = task.banks
+    if data.ignore_self:
+        refuse_gallery_of_one(task.scores.shape[1])
+    if own_bank and data._shard == (0, 1):
+        banks = replace(banks, queries=MaskedScores(task.scores) if data.ignore_self else task.scores)
+    return replace(
+        task,
+        banks=banks,
+        relevance=data.relevance(task.direction),
+        transductive=own_bank or task.shared > 0,
+        masked=data.ignore_self,
+    )
 
 
 def vector_banks(
