@@ -180,7 +180,7 @@ def test_letters_above_name_the_rows_that_are_beaten(every):
     assert [re.findall(r"\\textsuperscript\{(\w+)\}", line[2]) for line in lines(text)[3:]] == [
         [each] if each else [] for each in beats
     ]
-    assert "a~none" in text
+    assert "a~no correction" in text
     silent = {way: replace(each, beats="") for way, each in table.rows[0].tests.items()}
     rows = tuple(replace(row, tests=silent) for row in table.rows)
     quiet = latex([replace(table, blocks=(replace(table.blocks[0], rows=rows),))])
