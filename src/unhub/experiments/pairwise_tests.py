@@ -38,17 +38,15 @@ def pairwise_tests(evaluation: Evaluation) -> dict[str, PairwiseTests]:
     labels = list(evaluation.rows)
     letters = dict(zip(labels, itertools.cycle(string.ascii_lowercase), strict=False))
     beaten = _beaten(evaluation, labels)
-    counts = {label: _against(evaluation, labels[0], label) for label in labels}
-    gains = _gains(evaluation, labels[0])
-    return {
-        label: PairwiseTests(
-            letters[label],
-            "".join(sorted(letters[each] for each in beaten[label])),
-            *counts[label],
-            gain=gains.get(label),
-        )
-        for label in labels
-    }
+    gains: dict[str, Interval] = {}
+    if "R@1" in evaluation[labels[0]].per_query and len(labels) > 1:
+        gains = {each.method: each.interval for each in evaluation.compare(labels[0], on="R@1")}
+    tests = {}
+    for label in labels:
+        beats = "".join(sorted(letters[each] for each in beaten[label]))
+        counts = _against(evaluation, labels[0], label)
+        tests[label] = PairwiseTests(letters[label], beats, *counts, gain=gains.get(label))
+    return tests
 
 
 def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
@@ -64,13 +62,6 @@ def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
             ahead, behind = (a, b) if test.only_first > test.only_second else (b, a)
             beaten[ahead].append(behind)
     return beaten
-
-
-def _gains(evaluation: Evaluation, first: str) -> dict[str, Interval]:
-    """What each other row gains on the first at R@1, over the same queries."""
-    if "R@1" not in evaluation[first].per_query or len(evaluation) < 2:
-        return {}
-    return {each.method: each.interval for each in evaluation.compare(first, on="R@1")}
 
 
 def _against(evaluation: Evaluation, first: str, label: str) -> tuple[int, int, int]:

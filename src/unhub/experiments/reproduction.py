@@ -15,7 +15,7 @@ from unhub.experiments.figure_data import FigureData
 from unhub.experiments.figures import FigureSettings, radar
 from unhub.experiments.presets import Preset, preset
 from unhub.experiments.protocols import paper_table, possible, result_table
-from unhub.experiments.reference.comparison import Comparison, compare, refuse_unknown
+from unhub.experiments.reference import Comparison, compare, refuse_unknown
 from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run
 from unhub.foundation.errors import InputError

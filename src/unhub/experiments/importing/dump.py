@@ -1,4 +1,4 @@
-"""Published files, and what they cannot tell themselves: the scale of their scores, among others."""
+"""Published files, by path, and what they cannot say themselves."""
 
 from __future__ import annotations
 
@@ -9,66 +9,8 @@ from dataclasses import dataclass, field
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.wording import argument
-from unhub.methods import COSINE_LIMIT
 
 AUTO = "auto"
-CLIP_SCALE = 100.0
-LEAST, MOST = 14.5, 105.0
-"""the largest of a hundred times some cosines: they are rarely all below .145, and rounding takes them little past 1;
-below that, a model may have begun with CLIP's first scale, 14.3, and kept it"""
-
-APART = 10.0
-"""times by which the largest scores of a bank and of the test set differ at the most, if they are of one scale"""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What scores are divided by, whether they are cosines then, and a sentence if there is something to say."""
-
-    divisor: float
-    cosines: bool
-    note: str | None = None
-
-
-def scale_of(low: float, high: float, asked: str | float) -> Scale:
-    """The scale of scores in this range: the one that is asked for, or what "auto" makes of them.
-
-    >>> scale_of(-12.0, 41.0, "auto").divisor
-    100.0
-    """
-    divisor = _automatic(low, high) if asked == AUTO else float(asked)
-    largest = max(-low, high) / divisor
-    cosines = largest <= COSINE_LIMIT
-    note = None
-    if divisor != 1:
-        ground = "CLIP's scale" if asked == AUTO else "as asked"
-        note = f"scores ran from {_range(low, high)} and were divided by {divisor:g} ({ground}): "
-        note += f"they run from {_range(low / divisor, high / divisor)}"
-    elif not cosines:
-        note = f"scores run from {_range(low, high)} and are no cosines; they were left as they are"
-    if not cosines:
-        note = f'{note}, and tau = "auto" follows them'
-    return Scale(divisor, cosines, note)
-
-
-def other_scale(bank: str, largest: float, of_test: float) -> str | None:
-    """A sentence if the scores of a bank are far larger or smaller than those of the test set."""
-    if not of_test or not largest or 1 / APART < largest / of_test < APART:
-        return None
-    return (
-        f"scores of the bank {bank} go up to {largest:.3g} and those of the test set to {of_test:.3g} in the files: "
-        f"look whether they are of one scale"
-    )
-
-
-def _automatic(low: float, high: float) -> float:
-    return CLIP_SCALE if high >= LEAST and max(-low, high) <= MOST else 1.0
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.3g} to {high:.3g}"
-
-
 BANK_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 

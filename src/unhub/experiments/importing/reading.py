@@ -29,7 +29,7 @@ _DIMENSIONS = {1: "one", 2: "two", 3: "three"}
 
 @dataclass(frozen=True, eq=False)
 class SourceArray:
-    """An array as it was found: the argument it was given for, its file, and the numbers, left there if possible."""
+    """An array of a file: the argument it is for, where it is, and the numbers, left in the file if possible."""
 
     name: str
     place: str
@@ -47,30 +47,30 @@ class Opener:
     trust: bool = False
 
     def array(self, source: str, name: str, *, dims: tuple[int, ...] = (2,), kinds: str = NUMBERS) -> SourceArray:
-        """The array of so many dimensions that was named, that is called sims, or that is the only one."""
+        """The array with so many dimensions that is named, called sims, or the only one."""
         address = find(source, name=name)
         contents, label = self._contents(address)
         fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
         key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
         with translate_errors(address, label):
             array = _lazy(contents.parts[key].load())
-        found = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
+        file = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
         if array.dtype.kind not in kinds:
-            check_numbers(f"{argument(name)}: {found.place}", array.dtype)
+            check_numbers(f"{argument(name)}: {file.place}", array.dtype)
         if array.ndim not in dims or 0 in array.shape:
             wanted = " or ".join(_DIMENSIONS[each] for each in dims)
-            raise found.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
-        return found
+            raise file.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
+        return file
 
     def column(self, source: str, name: str) -> AnyArray:
         """One value for each item, numbers or text."""
         address = find(source, name=name)
         if address.path.suffix.lower() in TEXTS:
             return np.array(read_ids(source, name=name))
-        found = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
-        values = np.asarray(found.array)
+        file = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
+        values = np.asarray(file.array)
         if values.size not in values.shape:
-            raise found.problem(f"has shape {values.shape}; one value for each query is wanted.")
+            raise file.problem(f"has shape {values.shape}; one value for each query is wanted.")
         return values.ravel()
 
     def texts(self, source: str, name: str) -> Any:
