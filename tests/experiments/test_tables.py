@@ -9,7 +9,7 @@ import unhub
 from unhub import InputError
 from unhub.dataset import Dataset
 from unhub.experiments import preset, protocols, reproduce
-from unhub.experiments.pairwise_tests import pairwise_tests
+from unhub.experiments.result import pairwise_tests
 from unhub.experiments.run import Run
 from unhub.foundation.tables import text
 from unhub.report.latex_tables import latex

@@ -184,7 +184,8 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
         vectors.append(take(rows, chosen).astype(np.float32))
         kinds += [kind] * len(chosen)
         often.append(counts[chosen] if kind == "target" else np.zeros(len(chosen)))
-        names += [_last(pair.targets.names[each]) if kind == "target" else "" for each in chosen]
+        labels = [pair.targets.names[each] if kind == "target" else "" for each in chosen]
+        names += [each if " " in each else each.rpartition("/")[2] for each in labels]  # a path by its last part
     note = f"in brackets: queries with it among their {k} best" if k > 1 else "in brackets: queries it is first for"
     stem = settings.stem("hub-map")
     yield HubMapData(stem, np.concatenate(vectors), kinds, np.concatenate(often), names, note, settings.seed)
@@ -237,11 +238,6 @@ def _largest(data: Dataset) -> str | None:
     part = "queries" if data.kind == "vectors" else "scores"
     sizes = {name: len(data.rows(part, name) or ()) for name in data.banks}
     return max(sizes, key=lambda name: sizes[name]) if sizes else None
-
-
-def _last(name: str) -> str:
-    """The last part of a path; of a sentence, all of it."""
-    return name.rpartition("/")[2] if "/" in name and " " not in name else name
 
 
 def _needs_axes(data: Dataset) -> str | None:

@@ -16,9 +16,8 @@ import numpy as np
 from unhub.api.evaluation import MethodResult
 from unhub.dataset import Dataset
 from unhub.experiments.figure_data import FigureData, SweepData
-from unhub.experiments.pairwise_tests import RANKS
 from unhub.experiments.reproduction import FIGURE_FOLDER, RUN, Plan, Reproduction
-from unhub.experiments.result import ResultTable, Row
+from unhub.experiments.result import RANKS, ResultTable, Row
 from unhub.experiments.run import RANK
 from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from unhub.api.tables import value_text
-from unhub.experiments.pairwise_tests import SIGNIFICANCE, PairwiseTests
 from unhub.experiments.reference import DOUBTED, Comparison
-from unhub.experiments.result import SPARSITY, TRANSDUCTIVE, ResultTable, Row, metric_title, row_title
+from unhub.experiments.result import (
+    SIGNIFICANCE,
+    SPARSITY,
+    TRANSDUCTIVE,
+    PairwiseTests,
+    ResultTable,
+    Row,
+    metric_title,
+    row_title,
+)
 from unhub.experiments.sweep_cache import Point
 from unhub.foundation.tables import Cell, Table, csv_text
 from unhub.metrics import LEVEL

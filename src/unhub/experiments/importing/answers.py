@@ -72,16 +72,6 @@ def in_order(queries: int, targets: Targets) -> Answers | None:
     return Answers(np.arange(queries) // each, f"{each:,} queries for each target, in order")
 
 
-def unknown_targets(queries: int, targets: Targets, *, matrix: bool) -> InputError:
-    """The error where nothing says which target a query asks for."""
-    turned = matrix and targets.published % queries == 0
-    hint = f"if rows are targets, pass {setting('transpose', True)}; otherwise " if turned else ""
-    return InputError(
-        f"{queries:,} queries do not divide evenly among {targets.count:,} targets; {hint}give "
-        f"{argument('relevant')}, a file with the target of each query."
-    )
-
-
 def from_file(
     opener: Opener, source: str, targets: Targets, *, first: int | None, ids: Sequence[str] | None
 ) -> Answers:

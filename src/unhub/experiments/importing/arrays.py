@@ -10,9 +10,8 @@ import numpy as np
 
 from unhub.core.checks import UNIT_TOLERANCE
 from unhub.experiments.importing.answers import Answers, Targets, distinct
-from unhub.experiments.importing.dump import AUTO, Dump
 from unhub.experiments.importing.matrices import Matrix, lengths, measure_scores, oriented, repeated_rows
-from unhub.experiments.importing.reading import Opener, SourceArray
+from unhub.experiments.importing.reading import AUTO, Dump, Opener, SourceArray
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray
 from unhub.methods import COSINE_LIMIT

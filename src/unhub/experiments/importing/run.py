@@ -13,15 +13,14 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from unhub.api.progress import Progress
-from unhub.experiments.importing.answers import Answers, Targets, from_file, in_order, read_captions, unknown_targets
+from unhub.experiments.importing.answers import Answers, Targets, from_file, in_order, read_captions
 from unhub.experiments.importing.arrays import SourceArrays, read_scores, read_vectors
-from unhub.experiments.importing.dump import Dump
 from unhub.experiments.importing.matrices import Matrix
-from unhub.experiments.importing.reading import Opener
+from unhub.experiments.importing.reading import Dump, Opener
 from unhub.foundation.atomic import complete_folder
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray
-from unhub.foundation.wording import argument, did_you_mean
+from unhub.foundation.wording import argument, did_you_mean, setting
 from unhub.io import Ids, read_ids
 
 DIRECTIONS = {"image": ("t2i", "i2t"), "video": ("t2v", "v2t"), "audio": ("t2a", "a2t")}
@@ -122,7 +121,12 @@ def _answers(opener: Opener, arrays: SourceArrays, dump: Dump, ids: Sequence[str
     elif answers is None:
         answers = in_order(published, arrays.targets)
     if answers is None:
-        raise unknown_targets(published, arrays.targets, matrix=dump.scores is not None)
+        turned = dump.scores is not None and arrays.targets.published % published == 0
+        hint = f"if rows are targets, pass {setting('transpose', True)}; otherwise " if turned else ""
+        raise InputError(
+            f"{published:,} queries do not divide evenly among {arrays.targets.count:,} targets; {hint}give "
+            f"{argument('relevant')}, a file with the target of each query."
+        )
     if len(answers.target) not in (published, left):
         raise InputError(
             f"{argument('relevant')}: {dump.relevant} has {len(answers.target):,} targets but there are {left:,} "
