@@ -77,13 +77,6 @@ def figure_data(name: str, settings: FigureSettings) -> Iterator[FigureData]:
     return FIGURES[name].make(settings)
 
 
-def named_figure(name: str) -> PaperFigure:
-    """The figure of that name."""
-    if name not in FIGURES:
-        raise InputError(no_such("figure", name, FIGURES))
-    return FIGURES[name]
-
-
 def possible_figures(data: Dataset) -> dict[str, str | None]:
     """For every figure what a dataset lacks for it, or None if it can be drawn."""
     if data.group_targets is not None:
@@ -94,12 +87,13 @@ def possible_figures(data: Dataset) -> dict[str, str | None]:
 
 
 def refuse_lacking(data: Dataset, names: Iterable[str]) -> None:
-    """Stops where a figure lacks something, and says what."""
-    possible = possible_figures(data)
+    """An error for a figure that does not exist or lacks something."""
+    lacking = possible_figures(data)
     for name in names:
-        lacking = possible[named_figure(name).name]
-        if lacking is not None:
-            raise InputError(f"{data.prefix}the figure {name} cannot be drawn: {lacking}.")
+        if name not in FIGURES:
+            raise InputError(no_such("figure", name, FIGURES))
+        if lacking[name] is not None:
+            raise InputError(f"{data.prefix}the figure {name} cannot be drawn: {lacking[name]}.")
 
 
 def radar(runs: Sequence[Run], bank: str | None = None, stem: str = "radar") -> RadarData:
@@ -116,12 +110,11 @@ def radar(runs: Sequence[Run], bank: str | None = None, stem: str = "radar") -> 
         label = " ".join([*([who] if many else []), title, *what])
         axes.append(RadarAxis(label, better(name) > 0, 100.0 if metric(name).percent else None))
     evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
-    metrics = [name for *_, name in spokes]
     series = {}
     for label in dict.fromkeys(label for each in evaluations for label in each.rows):
         rows = [each.rows.get(label) for each in evaluations]
         name = series_name(label, transductive=any(row is not None and row.transductive for row in rows))
-        series[name] = [np.nan if row is None else row[each] for row, each in zip(rows, metrics, strict=True)]
+        series[name] = [np.nan if row is None else row[each] for row, (*_, each) in zip(rows, spokes, strict=True)]
     return RadarData(stem, axes, series)
 
 
@@ -155,7 +148,10 @@ def _some_scores(settings: FigureSettings, direction: str) -> FloatArray:
 
 def _sweep(over: str, settings: FigureSettings) -> Iterator[FigureData]:
     data, run = settings.run.data, settings.run
-    bank = settings.bank if over != "bank-size" or settings.bank else _largest(data)
+    bank = settings.bank
+    if over == "bank-size" and bank is None:  # the bank with most queries
+        part = "queries" if data.kind == "vectors" else "scores"
+        bank = max(data.banks, key=lambda name: len(data.rows(part, name) or ()), default=None)
     for direction in sweep_ways(run, over, bank):
         points = run_sweep(
             run, over, bank, direction, rounds=settings.rounds, seed=settings.seed, folder=settings.folder, anew=True,
@@ -231,13 +227,6 @@ def _changed(pair: RankingPair, rng: np.random.Generator) -> list[int]:
 
 def _after(pair: RankingPair) -> str:
     return series_name(pair.after.method, transductive=pair.after.transductive)
-
-
-def _largest(data: Dataset) -> str | None:
-    """The bank with most queries."""
-    part = "queries" if data.kind == "vectors" else "scores"
-    sizes = {name: len(data.rows(part, name) or ()) for name in data.banks}
-    return max(sizes, key=lambda name: sizes[name]) if sizes else None
 
 
 def _needs_axes(data: Dataset) -> str | None:

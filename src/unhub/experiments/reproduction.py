@@ -157,8 +157,6 @@ def _plan(
     """What to compute of one dataset."""
     data = run.data
     about = f"{', '.join(run.names)}: " if several else ""
-    for name in figures if figures not in (None, ALL) else ():
-        paper_figures.named_figure(name)
     lacking = possible(data)
     names = [name for name, why in lacking.items() if why is None]
     if tables == ALL:
@@ -171,7 +169,7 @@ def _plan(
     with data.words():
         bank = data.bank_name(bank or TEST_QUERIES)
         if not names and not figures:
-            raise InputError("no table can be made of it; see unhub.check.")
+            raise InputError("no table is possible; use unhub.check to see why.")
     if figures == ALL:
         can = paper_figures.possible_figures(data)
         notes += [f"{about}no figure {name}: {why}" for name, why in can.items() if why is not None]

@@ -80,9 +80,9 @@ def from_file(
     where = f"{argument('relevant')}: {source}"
     if ids is not None and first is None:
         rows = {name: row for row, name in enumerate(ids)}
-        named = [rows.get(str(each)) for each in column.tolist()]
-        if None not in named:
-            return Answers(np.array(named, dtype=np.int64), "targets of queries by their ids")
+        by_id = [rows.get(str(each)) for each in column.tolist()]
+        if None not in by_id:
+            return Answers(np.array(by_id, dtype=np.int64), "targets of queries by their ids")
     numbers = _whole(column, where)
     low, high = int(numbers.min()), int(numbers.max())
     counted = targets.count if high <= targets.count else targets.published

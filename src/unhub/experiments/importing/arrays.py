@@ -46,10 +46,10 @@ def scale_of(low: float, high: float, scale: str | float) -> Scale:
     note = ""
     if divisor != 1:
         ground = "CLIP's scale" if scale == AUTO else "as asked"
-        note = f"scores ran from {_range(low, high)} and were divided by {divisor:g} ({ground}): "
-        note += f"they run from {_range(low / divisor, high / divisor)}"
+        note = f"scores ran from {low:.3g} to {high:.3g} and were divided by {divisor:g} ({ground}): "
+        note += f"they run from {low / divisor:.3g} to {high / divisor:.3g}"
     elif not cosines:
-        note = f"scores run from {_range(low, high)} and are no cosines; they were left as they are"
+        note = f"scores run from {low:.3g} to {high:.3g} and are no cosines; they were left as they are"
     if not cosines:
         note = f'{note}, and tau = "auto" follows them'
     return Scale(divisor, cosines, (note,) if note else ())
@@ -63,10 +63,6 @@ def other_scale(bank: str, largest: float, of_test: float) -> list[str]:
         f"scores of the bank {bank} go up to {largest:.3g} and those of the test set to {of_test:.3g} in the files: "
         f"look whether they are of one scale"
     ]
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.3g} to {high:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,7 +206,7 @@ def _line(text: str) -> str:
 
 
 def _free_place(path: str | os.PathLike[str]) -> Path:
-    """Where the folder will be; an error if something is there, or if it cannot be made."""
+    """Where the folder will be; an error if it is in use or cannot be written."""
     place = Path(os.path.realpath(os.path.expanduser(os.fspath(path))))
     if not place.parent.is_dir():
         raise InputError(f"cannot make {place}: there is no folder {place.parent}; make it first.")
