@@ -14,8 +14,9 @@ import warnings
 from pathlib import Path
 
 from unhub.dataset import Dataset
-from unhub.experiments import preset, reproduce
-from unhub.reports import result_tables
+from unhub.experiments import reproduce
+from unhub.foundation.tables import text
+from unhub.reports.result_tables import result_table
 
 FLICKR8K = """
 [dataset]
@@ -111,9 +112,9 @@ def main() -> None:
         for name in [options.only] if options.only else SETS:
             path = Path(folder) / f"{name}.toml"
             path.write_text(SETS[name].replace("{data}", str(options.data.resolve())))
-            experiment = Dataset.open(path)
-            table = options.table or ("banks" if experiment.banks else "query-aware")
-            print(result_tables.plain(reproduce(experiment, [table], preset("paper"))[0]), "\n")
+            data = Dataset.open(path)
+            table = options.table or ("banks" if data.banks else "query-aware")
+            print(text(result_table(reproduce(data, [table], protocol="paper").tables[0])), "\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 from measuring import peak_memory, product_seconds
 from running import versions, write_json
-from unhub.experiments.sources import evaluated
 
 from unhub.dataset import Dataset
 from unhub.experiments import preset
@@ -83,14 +82,14 @@ def everything(path: Path, folder: Path) -> dict[str, float]:
     """Seconds of each table with its files, and of each figure."""
     run = Run(Dataset.open(path), preset("paper"))
     seconds = {}
-    for name, lacking in possible(run.experiment).items():
+    for name, lacking in possible(run.data).items():
         if lacking is None:
             began = time.perf_counter()
-            result_files.write(result_table(name, run), run.experiment, folder)
+            result_files.write(result_table(name, run), run.data, folder)
             seconds[f"table {name}"] = time.perf_counter() - began
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     settings = FigureSettings(run, folder=folder / "figures")
-    for name, lacking in possible_figures(run.experiment).items():
+    for name, lacking in possible_figures(run.data).items():
         if lacking is None:
             began = time.perf_counter()
             for data in figure_data(name, settings):
@@ -107,11 +106,11 @@ def banks_with_and_without_sharing(path: Path) -> tuple[float, float]:
     def once(groups: list[tuple[str, ...]]) -> float:
         run = Run(Dataset.open(path), preset("paper"))
         began = time.perf_counter()
-        for bank in run.experiment.banks:
-            for way in run.ways(bank).values():
+        for bank in run.data.banks:
+            for way in run.data.directions_of(bank).values():
                 for names in groups:
                     methods = run.methods(names, way, banked=True)
-                    evaluated(run.experiment, run.preset, methods, direction=way, metrics=run.metrics, bank=bank)
+                    run.evaluate(methods, way, run.metrics, bank=bank)
         return time.perf_counter() - began
 
     names = ("none", *ONE_BANK, *TWO_BANKS)

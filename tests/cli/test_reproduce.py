@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +69,7 @@ def test_tables_are_printed_and_written(run: Run, folder: Path) -> None:
     [
         (["experiment.toml", "--table", "9"], "there is no table '9'; there are query-aware (1, 2"),
         (["experiment.toml", "--table", "A6"], "dataset.task is retrieval, not classification"),
-        (["experiment.toml", "--protocol", "mine"], "there is no protocol 'mine'; use paper or authors."),
+        (["experiment.toml", "--protocol", "mine"], "--protocol is 'mine'; use auto, paper, authors."),
         (["experiment.toml", "--compare", "paper"], "have no Small with made; they have"),
         (["experiment.toml", "--compare", "ours"], "--compare paper"),
         (["nothing.toml"], "there is no experiment file nothing.toml"),
@@ -98,42 +100,37 @@ def test_logits_are_refused_unless_a_temperature_is_given(run: Run, folder: Path
     np.save(folder / "logits.npy", 100 * np.load(folder / "scores.npy"))
     file = folder / "logits.toml"
     file.write_text('[test]\nscores = "logits.npy"\n')
-    for command in (["reproduce", "logits.toml"], ["sweep", "logits.toml"]):
-        ended = run(*command)
+    for command in ("reproduce", "sweep"):
+        ended = run(command, "logits.toml", "--protocol", "paper")
         assert (ended.code, ended.out) == (2, "")
         assert "look like logits" in ended.err
-    assert run("sweep", "logits.toml", "--relative").code == 0
-    ended = run("sweep", "logits.toml", "--over", "strength", "--relative")
+        assert run(command, "logits.toml").code == 0, "unhub's own temperatures follow the scores"
+    assert run("sweep", "logits.toml", "--protocol", "paper", "--relative").code == 0
+    ended = run("sweep", "logits.toml", "--over", "strength", "--relative", "--protocol", "paper")
     assert ended.code == 2
     assert "look like logits" in ended.err
     file.write_text(file.read_text() + '[settings]\ntau = "auto"\n')
-    assert run("reproduce", "logits.toml").code == 0
+    assert run("reproduce", "logits.toml", "--protocol", "paper").code == 0
 
 
 @pytest.mark.parametrize("command", ["reproduce", "sweep"])
-def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(
-    run: Run, folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import unhub.experiments
-    from unhub.experiments import reproduction
-
-    monkeypatch.setattr(unhub.experiments, "sweep", lambda *_, **__: pytest.fail("it ran"))
-    monkeypatch.setattr(reproduction, "result_table", lambda *_, **__: pytest.fail("it ran"))
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(run: Run, folder: Path, command: str) -> None:
+    np.save(folder / "queries.npy", np.full_like(np.load(folder / "queries.npy"), np.nan))  # a run would say so
     (folder / "taken").write_text("a file")
     for place, why in (("taken/results", "is not a folder"), ("taken", "a file of that name exists already")):
         ended = run(command, "experiment.toml", "-o", place)
         assert ended.code == 2
         assert place in ended.err
         assert why in ended.err
+        assert "NaN" not in ended.err
+    assert "NaN" in run(command, "experiment.toml", "-o", "results").err
     assert (folder / "taken").read_text() == "a file"
 
 
 def test_a_terminal_gets_a_table_of_its_own(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unhub.cli import console
-
     plain = run("reproduce", "experiment.toml").out
-    monkeypatch.setattr(console, "on_terminal", lambda: True)
-    shown = run("reproduce", "experiment.toml").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = re.sub(r"\x1b\[[\d;]*m", "", run("reproduce", "experiment.toml").out)  # without colours
     assert [line.split() for line in plain.splitlines() if line.startswith("+SN")] == [
         line.split() for line in shown.splitlines() if line.startswith("+SN")
     ]
@@ -243,4 +240,4 @@ def test_tables_of_two_runs_are_not_taken_for_one(run: Run, folder: Path) -> Non
     assert (folder / "out" / "skewness" / "table.txt").read_text() != before
     ended = run("report", "out")
     assert ended.code == 2
-    assert "out is a folder without run.json" in ended.err
+    assert "out has no run.json" in ended.err

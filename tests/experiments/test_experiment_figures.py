@@ -1,19 +1,17 @@
 """Figures of an experiment: the data on them are the experiment's, and what cannot be drawn is said."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
+from experiments.recording import RecordedDataset, recorded_calls
 from PIL import Image
-from unhub.experiments.views import some_scores, views
 
 from unhub import InputError
 from unhub.dataset import Dataset
-from unhub.experiments import figures as experiment_figures
 from unhub.experiments import preset, reproduce
 from unhub.experiments.figures import FIGURES, FigureSettings, figure_data, radar
 from unhub.experiments.reproduction import Plan
@@ -28,9 +26,10 @@ PAPER = preset("paper")
 
 @pytest.fixture
 def shown(written, tmp_path):
-    def make(bank=None, **more):
+    def make(bank=None, *, map_points=800, score_rows=200, **more):
         run = Run(Dataset.open(written(**more)), PAPER)
-        return FigureSettings(run, bank, folder=tmp_path / "figures", rounds=1)
+        folder = tmp_path / "figures"
+        return FigureSettings(run, bank, folder=folder, rounds=1, map_points=map_points, score_rows=score_rows)
 
     return make
 
@@ -55,22 +54,10 @@ def reproduced(files, folder, progress=None, **more):
 
 
 @pytest.fixture
-def caught(monkeypatch):
-    """What the drawing functions are given, which they draw all the same."""
-    given = {}
-
-    def watch(name):
-        real = getattr(figures, name)
-
-        def draw(*values, **more):
-            given.setdefault(name, []).append((values, more))
-            return real(*values, **more)
-
-        monkeypatch.setattr(figures, name, draw)
-
-    for name in ("radar", "similarity", "hub_map", "top5", "hub_queries"):
-        watch(name)
-    return given
+def caught():
+    """What the drawing functions are given."""
+    with recorded_calls(figures.radar, figures.similarity, figures.hub_map, figures.top5, figures.hub_queries) as calls:
+        yield calls
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
@@ -83,33 +70,33 @@ def test_every_figure_is_drawn_as_pdf_and_png(shown, tmp_path, name):
 
 def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
     drawn("similarity", shown())
-    (before, after, counts_before, counts_after, names), _ = caught["similarity"][0]
+    given = caught["similarity"][0]
+    before, after = given["before"], given["after"]
     queries, targets = arrays["test"]
     scores = queries @ targets.T
     np.testing.assert_allclose(before, scores, atol=1e-6)
     added = after - before
     np.testing.assert_allclose(added, np.tile(added[0], (60, 1)), atol=1e-6)
-    for counts, matrix in ((counts_before, before), (counts_after, after)):
+    for counts, matrix in ((given["counts_before"], before), (given["counts_after"], after)):
         np.testing.assert_array_equal(counts, k_occurrence(np.argsort(-matrix, axis=1)[:, :10], 60))
-    assert names == ("no correction", "SN (transductive)")
-    back = caught["similarity"][1][0]
-    np.testing.assert_allclose(back[0], scores.T, atol=1e-6)
+    assert given["names"] == ("no correction", "SN (transductive)")
+    np.testing.assert_allclose(caught["similarity"][1]["before"], scores.T, atol=1e-6)
 
 
-def test_some_scores_are_evenly_spaced_rows(written, arrays):
-    experiment = Dataset.open(written())
+@pytest.mark.parametrize("count", [5, 7])
+def test_some_scores_are_evenly_spaced_rows(shown, arrays, count):
     scores = arrays["test"][0] @ arrays["test"][1].T
-    np.testing.assert_allclose(some_scores(experiment, 7), scores[np.linspace(0, 59, 7).round().astype(int)], atol=1e-6)
-    np.testing.assert_allclose(
-        some_scores(experiment, 5, reverse=True), scores.T[np.linspace(0, 59, 5).round().astype(int)], atol=1e-6
-    )
+    rows = np.linspace(0, 59, count).round().astype(int)
+    forward, reverse = figure_data("similarity", shown(score_rows=count))
+    np.testing.assert_allclose(forward.scores[0], scores[rows], atol=1e-6)
+    np.testing.assert_allclose(reverse.scores[0], scores.T[rows], atol=1e-6)
 
 
 def test_a_bank_with_targets_is_shown_with_dbsn(shown, caught):
     drawn("similarity", shown(bank="train"))
-    assert caught["similarity"][0][0][4] == ("no correction", "DBSN")
+    assert caught["similarity"][0]["names"] == ("no correction", "DBSN")
     drawn("radar", shown(bank="train"))
-    axes, series = caught["radar"][0][0]
+    axes, series = caught["radar"][0]["axes"], caught["radar"][0]["series"]
     assert [axis.label for axis in axes][:2] == ["forward R@1", "forward R@5"]
     assert [axis.larger_is_better for axis in axes] == [True, True, True, False, False] * 2
     run = shown(bank="train").run
@@ -124,7 +111,7 @@ def test_the_hub_is_the_one_that_is_first_most_often(shown, arrays, caught, tmp_
     scores = arrays["test"][0] @ arrays["test"][1].T
     first = scores.argmax(axis=1)
     hub = np.bincount(first).argmax()
-    (item, queries), _ = caught["hub_queries"][0]
+    item, queries = caught["hub_queries"][0]["hub"], caught["hub_queries"][0]["queries"]
     assert item.caption == str(hub)
     assert [each.caption for each in queries] == [f"caption {row}" for row in np.flatnonzero(first == hub)]
     assert [each.right for each in queries] == [row == hub for row in np.flatnonzero(first == hub)]
@@ -138,8 +125,8 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
     parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\nmedia = "media"'
     given = shown(test=parts)
     drawn("top5", given)
-    (items,), _ = caught["top5"][0]
-    view, back = views(given.run)
+    items = caught["top5"][0]["items"]
+    view, back = given.run.pairs().values()
     for item in items:
         query = int(item.query)
         for row, found in zip((view.before, view.after), item.results.values(), strict=True):
@@ -154,24 +141,25 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
     assert view.queries.pictures[3] is None
 
 
-def test_a_map_has_every_kind_and_the_hubs(shown, caught, monkeypatch):
-    monkeypatch.setattr(experiment_figures, "CROWD", 20)
-    given = shown()
+def test_a_map_has_every_kind_and_the_hubs(shown, caught):
+    given = shown(map_points=20)
     drawn("hub-map", given)
-    (points, kinds, often), more = caught["hub_map"][0]
-    assert len(points) == 60
+    (shown_map,) = caught["hub_map"]
+    kinds, often = shown_map["kinds"], shown_map["counts"]
+    assert len(shown_map["points"]) == 60
     assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "query of val": 20}
-    counts = views(given.run)[0].counts(views(given.run)[0].before, 10)
+    pair = given.run.pairs()["forward"]
+    counts = pair.counts(pair.before, 10)
     assert sorted(often)[-5:] == sorted(counts)[-5:]
-    assert more["names"][int(np.argmax(often))] == str(int(np.argmax(counts)))
+    assert shown_map["names"][int(np.argmax(often))] == str(int(np.argmax(counts)))
 
 
 @pytest.mark.parametrize(
     ("name", "more", "said"),
     [
         ("rader", {}, "there is no figure 'rader'; did you mean radar? There are radar, similarity"),
-        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks, and the file has 1; name others"),
-        ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "test has a matrix of scores; name test.queries"),
+        ("bank-source", {"banks": ("val",)}, "it needs embeddings and 3 banks, and there are 1"),
+        ("hub-map", {"test": 'scores = "scores.npy"', "banks": ()}, "there is a matrix of scores; name test.queries"),
         ("top5", {"settings": 'group_targets = "max"\ntau = 0.1'}, "settings.group_targets merges targets"),
         ("bank-size", {"dataset": 'task = "self-retrieval"', "banks": ()}, "items are their own bank"),
     ],
@@ -219,32 +207,23 @@ def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
     second.write_text(first.read_text().replace('"Small"', '"Large"'))
     wanted = {"tables": ["query-aware"], "figures": ["radar"]}
     reproduced([first, second], tmp_path / "out", **wanted)
-    axes, _ = caught["radar"][-1][0]
+    axes = caught["radar"][-1]["axes"]
     assert [axis.label for axis in axes] == ["Small forward", "Small reverse", "Large forward", "Large reverse"]
     text = (tmp_path / "out" / "query-aware.tex").read_text()
     assert "Small" in text
     assert "Large" in text
     assert (tmp_path / "out" / "Small-made" / "query-aware" / "table.json").exists()
     assert (tmp_path / "out" / "radar.pdf").exists()
-    with pytest.raises(InputError, match="two of the files are called Small-made"):
+    with pytest.raises(InputError, match="two of the datasets are called Small-made"):
         reproduced([first, first], tmp_path / "again", **wanted)
     assert not (tmp_path / "again").exists()
 
 
-def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written, tmp_path, monkeypatch):
-    from unhub.experiments import run as module
-
-    asked = []
-    real = module.evaluated
-
-    def counted(*values, **more):
-        asked.append((more["bank"], more["direction"]))
-        return real(*values, **more)
-
-    monkeypatch.setattr(module, "evaluated", counted)
+def test_a_banks_scores_are_evaluated_once_for_tables_and_figures(written):
+    data = RecordedDataset.open(written())
     figures = ["radar", "similarity", "top5", "hub-queries"]
-    reproduced([written()], tmp_path / "out", tables=["query-aware", "banks", "skewness"], figures=figures)
-    assert len(asked) == len(set(asked)) == 6
+    reproduce(data, tables=["query-aware", "banks", "skewness"], figures=figures)
+    assert len(data.tasks) == len(set(data.tasks)) == 6
 
 
 def test_another_bank_and_other_settings_can_be_drawn_into_the_same_folder(written, tmp_path):
@@ -282,15 +261,15 @@ def test_tables_are_written_as_they_are_made(written, tmp_path):
 
 
 def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
-    first = Dataset.open(written(dataset='directions = ["t2v"]'))
-    other = replace(first, model="another")
-    third = replace(first, name="Other")
+    path = written(dataset='directions = ["t2v"]')
+    first, other, third = (Dataset.open(path) for _ in range(3))
+    other.model, third.name = "another", "Other"
     draw(radar([Run(each, preset("paper")) for each in (first, other, third)]))
-    (axes, series), _ = caught["radar"][0]
+    axes, series = caught["radar"][0]["axes"], caught["radar"][0]["series"]
     assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
     assert all(axis.most == 100 for axis in axes)
     draw(radar([Run(each, preset("paper")) for each in (first, third)]))
-    labels = [axis.label for axis in caught["radar"][1][0][0]]
+    labels = [axis.label for axis in caught["radar"][1]["axes"]]
     assert labels[:2] == ["Small t2v R@1", "Small t2v R@5"], "two would be too few, so there are metrics"
     assert len(set(labels)) == len(labels)
     assert "SN (transductive)" in series
@@ -302,15 +281,15 @@ def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path,
     said = 'queries = "test_queries.npy"\ntargets = "classes.npy"\nrelevant = "class_of.npy"'
     path = written(dataset='task = "classification"', test=said, banks=())
     reproduced([path], tmp_path / "out", figures=["similarity", "radar"])
-    assert caught["similarity"][0][1]["k"] == 1
-    assert caught["similarity"][0][0][2].sum() == 60
-    assert [axis.label for axis in caught["radar"][0][0][0]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
+    assert caught["similarity"][0]["k"] == 1
+    assert caught["similarity"][0]["counts_before"].sum() == 60
+    assert [axis.label for axis in caught["radar"][0]["axes"]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
 
 
 def test_a_radar_needs_axes(written, tmp_path):
     path = str(written(dataset='metrics = ["R@1"]'))
     done, _ = reproduced([path], tmp_path / "out", tables="all", figures="all")
-    assert any(note.startswith("no figure radar: a radar of one file has an axis for") for note in done.notes)
+    assert any(note.startswith("no figure radar: a radar of one dataset has an axis for") for note in done.notes)
     with pytest.raises(InputError, match=r"the figure radar cannot be drawn: .* 2 here; ask for more dataset\.metrics"):
         reproduced([path], tmp_path / "out", figures=["radar"])
 

@@ -12,10 +12,18 @@ def test_paths_are_relative_to_the_file(written, tmp_path, monkeypatch):
     path = written(test='queries = "test_queries.npy"\ntargets = "~/x.npz::a"')
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.chdir("/")
-    found = Dataset.open(path)
-    assert found.test == {"queries": str(tmp_path / "test_queries.npy"), "targets": "/home/somebody/x.npz::a"}
-    assert set(found.banks) == {"val", "train"}
-    assert found.files()["banks.val.queries"] == str(tmp_path / "val_queries.npy")
+    data = Dataset.open(path)
+    assert set(data.banks) == {"val", "train"}
+    assert data.files() == {
+        "test.queries": str(tmp_path / "test_queries.npy"),
+        "test.targets": "/home/somebody/x.npz::a",
+        **{
+            f"banks.{bank}.{part}": str(tmp_path / f"{bank}_{part}.npy")
+            for bank in ("val", "train")
+            for part in ("queries", "targets")
+        },
+    }
+    assert data.has_relevance, "query i means target i where nothing else is said"
 
 
 def test_yaml_says_the_same_as_toml(written, tmp_path):
@@ -30,7 +38,9 @@ def test_yaml_says_the_same_as_toml(written, tmp_path):
         "settings: {tau: 0.1}\n"
     )
     yaml = Dataset.open(other)
-    assert (yaml.name, yaml.test, yaml.banks, yaml.settings) == (toml.name, toml.test, toml.banks, toml.settings)
+    assert yaml.files() == toml.files()
+    for name in ("name", "model", "task_type", "kind", "directions", "metrics", "settings"):
+        assert getattr(yaml, name) == getattr(toml, name)
 
 
 def test_the_template_is_an_experiment_as_it_stands(tmp_path):

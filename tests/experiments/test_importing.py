@@ -108,9 +108,9 @@ def test_padded_arrays_of_three_dimensions(world, put, brought):
     )
     np.testing.assert_allclose(arrays["test.scores"], world["scores"][kept], rtol=1e-6)
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[kept])
-    texts = Path(experiment.test["captions"]).read_text().splitlines()
+    texts = Path(experiment.files()["test.captions"]).read_text().splitlines()
     assert texts == [" ".join(each) for at in range(VIDEOS) for each in words[f"vid{at}"]]
-    assert Path(experiment.test["target_ids"]).read_text().split() == [f"vid{at}" for at in range(VIDEOS)]
+    assert Path(experiment.files()["test.target_ids"]).read_text().split() == [f"vid{at}" for at in range(VIDEOS)]
     assert made.divisor == 100
     assert experiment.settings == {}
     assert made.notes[0] == "rows of -inf (padding), left out: 3"
@@ -160,7 +160,7 @@ def test_a_few_look_alikes_stay(world, put, brought):
     videos[4] = videos[3]
     made, experiment, arrays = brought(queries=put("q.npy", videos), targets=put("t.npy", videos))
     assert arrays["test.targets"].shape == (VIDEOS, DIM)
-    assert "relevant" not in experiment.test
+    assert "test.relevant" not in experiment.parts()
     assert made.notes[0] == "rows of targets that are the same as the one before, kept: 1 of 12"
 
 
@@ -347,7 +347,7 @@ def test_answers_by_id(world, put, brought):
     )
     np.testing.assert_array_equal(arrays["test.relevant"], OWNERS[order])
     assert made.notes == ("targets of queries by their ids",)
-    assert Path(experiment.test["target_ids"]).read_text().split() == ids
+    assert Path(experiment.files()["test.target_ids"]).read_text().split() == ids
 
 
 def test_masks_of_a_flat_array_of_truths(world, put, brought):
@@ -378,7 +378,7 @@ def test_captions_lose_what_is_masked(world, put, brought, form):
         scores=put("S.npy", world["scores"]), captions=source, masks=put("m.npy", kept.astype(int)), trust=True,
         target_ids=put("ids.txt", [f"v{at}" for at in range(VIDEOS)]),
     )  # fmt: skip
-    assert Path(experiment.test["captions"]).read_text().splitlines() == [
+    assert Path(experiment.files()["test.captions"]).read_text().splitlines() == [
         text for text, stays in zip(TEXTS, kept, strict=True) if stays
     ]
 
@@ -391,7 +391,7 @@ def test_captions_by_id_follow_the_queries(world, put, brought):
         scores=put("S.npy", world["scores"][order]), relevant=put("gt.npy", OWNERS[order]),
         captions=put("c.json", by_id), target_ids=put("ids.txt", list(by_id)),
     )  # fmt: skip
-    assert Path(experiment.test["captions"]).read_text().splitlines() == [
+    assert Path(experiment.files()["test.captions"]).read_text().splitlines() == [
         f"{at}, number {one}" for one in range(EACH) for at in range(VIDEOS)
     ]
 
@@ -401,12 +401,12 @@ def test_ids_of_repeated_targets(world, put, brought):
     given = {"queries": put("q.npy", world["texts"]), "targets": put("t.npy", np.repeat(world["videos"], EACH, 0))}
     for source in (put("once.txt", ids), put("often.txt", np.repeat(ids, EACH))):
         _, experiment, _ = brought(**given, target_ids=source)
-        assert Path(experiment.test["target_ids"]).read_text().split() == ids
+        assert Path(experiment.files()["test.target_ids"]).read_text().split() == ids
 
 
 def test_aligned_rows_need_no_file(world, put, brought):
     made, experiment, _ = brought(scores=put("S.npy", world["scores"][::EACH]))
-    assert "relevant" not in experiment.test
+    assert "test.relevant" not in experiment.parts()
     assert made.notes == ("query i belongs to target i",)
     table = reproduce(experiment, ["query-aware"]).tables[0]
     known = unhub.evaluate(scores=world["scores"][::EACH], relevant=np.arange(VIDEOS), methods=["none"])
@@ -430,7 +430,7 @@ def test_odd_names_are_written_as_toml_wants_them(world, put, brought):
     assert tomllib.loads(text)["dataset"]["name"] == odd.replace("\udcff", "?")
     assert experiment.model == "é" + "'" * 3
     assert "# from /" in text
-    assert set(experiment.test) == {"scores", "relevant"}
+    assert set(experiment.parts()) == {"test.scores", "test.relevant"}
 
 
 def test_a_large_matrix_is_never_whole_in_memory(put, tmp_path, rng):

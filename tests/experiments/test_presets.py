@@ -10,7 +10,7 @@ from unhub.methods import settings
 
 
 def chosen(protocol, name, modality="video", direction="forward", banked=False, **given):
-    return settings(preset(protocol).method(name, modality, direction, banked=banked, given=given))
+    return settings(preset(protocol).method(name, modality, direction, banked=banked, settings=given))
 
 
 def test_the_paper_has_one_temperature_for_each_family():
@@ -51,5 +51,5 @@ def test_medians_are_rounded_down_by_the_scripts_only(written, tmp_path):
 
 
 def test_an_unknown_protocol_is_refused():
-    with pytest.raises(InputError, match=r"there is no protocol 'author'; did you mean authors\?"):
+    with pytest.raises(InputError, match=r"protocol is 'author'; did you mean authors\?"):
         preset("author")

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from experiments.recording import RecordedDataset
 
 import unhub
 from unhub import InputError
@@ -62,8 +63,8 @@ def test_strength_zero_is_no_correction_and_more_rounds_change_less(written):
     assert rounds[100.0] == 100
 
 
-def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
-    experiment, folder = Dataset.open(written()), tmp_path / "kept"
+def test_an_interrupted_sweep_goes_on(written, tmp_path):
+    experiment, folder = RecordedDataset.open(written()), tmp_path / "kept"
     whole = sweep(experiment, "bank-size", PAPER, bank="val", rounds=1)
     seen = []
 
@@ -78,11 +79,9 @@ def test_an_interrupted_sweep_goes_on(written, tmp_path, monkeypatch):
     assert len(file.read_text().splitlines()) == 1 + 4
     with file.open("a") as cut:
         cut.write('{"job": "0.001, rou')
-    calls = []
-    original = unhub.experiments.sweep_jobs.evaluated
-    monkeypatch.setattr(unhub.experiments.sweep_jobs, "evaluated", lambda *a, **k: calls.append(1) or original(*a, **k))
+    experiment.tasks.clear()
     assert sweep(experiment, "bank-size", PAPER, bank="val", rounds=1, folder=folder) == whole
-    assert len(calls) == len(RATIOS) + 1 - 4
+    assert len(experiment.tasks) == len(RATIOS) + 1 - 4
     assert all(json.loads(line) for line in file.read_text().splitlines())
     with pytest.raises(InputError, match="holds a sweep of other files or settings"):
         sweep(experiment, "bank-size", PAPER, bank="val", rounds=2, folder=folder)
@@ -99,7 +98,7 @@ def test_sources_have_their_distance(written, arrays):
     ("over", "bank", "said"),
     [
         ("taus", None, r"there is no sweep over 'taus'; did you mean tau\?"),
-        ("tau", "vla", "there is no bank 'vla'; it has val, train"),
+        ("tau", "vla", "bank is 'vla'; there are val, train, test queries"),
     ],
 )
 def test_what_is_not_there_is_said(written, over, bank, said):
@@ -174,12 +173,12 @@ def test_each_direction_has_files_of_its_own(written, tmp_path):
 
 
 def test_a_direction_that_cannot_be_gone_is_refused(written, arrays, tmp_path):
-    with pytest.raises(InputError, match="no direction 'i2t'; it has forward and reverse"):
+    with pytest.raises(InputError, match="direction is 'i2t'; use one of forward, reverse"):
         sweep(Dataset.open(written()), "tau", PAPER, direction="i2t")
     np.save(tmp_path / "S.npy", arrays["test"][0] @ arrays["test"][1].T)
     matrix = Dataset.open(written(test='scores = "S.npy"', banks=()))
     assert sweep(matrix, "tau", PAPER, direction="reverse")
-    with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that takes embeddings"):
+    with pytest.raises(InputError, match="a sweep over bank-size cannot go reverse; that needs embeddings"):
         sweep(matrix, "bank-size", PAPER, direction="reverse")
 
 
@@ -257,6 +256,6 @@ def test_items_that_are_their_own_bank_have_no_parts(written, tmp_path):
     path = written(
         dataset='task = "self-retrieval"', test='targets = "test_targets.npy"\nlabels = "labels.npy"', banks=()
     )
-    with pytest.raises(InputError, match="a sweep over bank-size cannot be made of self-retrieval"):
+    with pytest.raises(InputError, match="a sweep over bank-size is not possible for self-retrieval"):
         sweep(Dataset.open(path), "bank-size", PAPER)
     assert sweep(Dataset.open(path), "tau", PAPER, relative=True)

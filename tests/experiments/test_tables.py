@@ -9,7 +9,8 @@ import unhub
 from unhub import InputError
 from unhub.dataset import Dataset
 from unhub.experiments import preset, protocols, reproduce
-from unhub.experiments.pairwise_tests import pairwise_tests
+from unhub.experiments.result import pairwise_tests
+from unhub.experiments.run import Run
 from unhub.foundation.tables import text
 from unhub.reports.latex_tables import latex
 from unhub.reports.result_tables import result_table
@@ -210,10 +211,13 @@ def test_every_direction_is_written_whatever_bank_comes_first(written, tmp_path)
     assert "v2t R@1" in text(result_table(table))
 
 
-def test_plans_of_a_large_matrix_are_left_out_before_it_is_made(written, monkeypatch):
-    monkeypatch.setattr(protocols, "LARGEST_PLAN", 100)
-    monkeypatch.setattr(protocols, "matrix_of", lambda experiment: pytest.fail("it was made"))
-    table = made(written(), "variants")
+class NoMatrix(Dataset):
+    def test_scores(self, **more):
+        pytest.fail("the whole matrix was computed")
+
+
+def test_plans_of_a_large_matrix_are_left_out_before_it_is_made(written):
+    table = protocols.variants(Run(NoMatrix.open(written()), PAPER), largest_plan=100)
     assert "plans were left out: 3,600 entries are more than 100" in table.notes
 
 

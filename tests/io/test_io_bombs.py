@@ -126,7 +126,7 @@ def test_an_honest_alias_is_followed(tmp_path):
     np.save(tmp_path / "s.npy", np.eye(3))
     text = "test: {scores: &s s.npy, relevant: aligned}\nbanks: {val: {scores: *s}}\n"
     (tmp_path / "x.yaml").write_text(text)
-    assert read_experiment(tmp_path / "x.yaml").banks["val"]["scores"] == str(tmp_path / "s.npy")
+    assert read_experiment(tmp_path / "x.yaml")["banks"]["val"].scores == str(tmp_path / "s.npy")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class Made:
             lines += [f"[banks.'{bank}']", queries.replace("test", part), targets.replace("test", part)]
         path = self.home / "experiment.toml"
         path.write_text("\n".join([*lines, "[settings]", "tau = 0.1", "resamples = 20"]), encoding="utf-8")
-        return {each.name: each for each in reproduce(Dataset.open(path), kinds).tables}
+        return {each.name: each for each in reproduce(Dataset.open(path), kinds, protocol="paper").tables}
 
 
 @pytest.fixture(scope="module")

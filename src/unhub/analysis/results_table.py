@@ -8,8 +8,7 @@ from unhub.analysis.evaluated import EvaluatedDataset
 from unhub.analysis.model import Estimate, ResultLine, ResultsTable
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.dataset import TEST_QUERIES
-from unhub.experiments.pairwise_tests import PairwiseTests, pairwise_tests
-from unhub.experiments.result import better
+from unhub.experiments.result import PairwiseTests, better, pairwise_tests
 from unhub.methods import configure, method, title_of
 
 FIRST = ("R@1", "R@5", "R@10", "MdR", "MnR")

@@ -14,7 +14,7 @@ from unhub.cli.console import working
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from unhub.experiments.reference.comparison import Comparison
+    from unhub.experiments.reference import Comparison
     from unhub.experiments.reproduction import ExperimentResult
     from unhub.foundation.tables import Table
 

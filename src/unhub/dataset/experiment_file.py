@@ -5,7 +5,6 @@ Paths are relative to the file. Which arrays are there, embeddings or matrices, 
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from unhub.dataset.sources import ARGUMENTS, Bank, Labels
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import is_network_path
 from unhub.foundation.safe_text import short_repr, slug
-from unhub.foundation.wording import Door
+from unhub.foundation.wording import Door, did_you_mean
 from unhub.stores.address import is_address, without_secrets
 
 TASKS = ("retrieval", "classification", "self-retrieval")
@@ -64,6 +63,8 @@ def file_door(bank: str | None = None) -> Door:
             return f"{name} = {text} in the section [settings]"
         if name in BANK_KEYS and bank is not None:
             return f"banks.{bank}.{BANK_KEYS[name]}"
+        if name in ("task_type", *ABOUT):
+            return f"dataset.{name.removesuffix('_type')}"
         return f"test.{name}" if name in TEST else f"settings.{name}" if name in KINDS else name
 
     return door
@@ -126,8 +127,7 @@ def read_experiment(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _known(file: Path, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
     for name in section:
         if name not in known:
-            near = difflib.get_close_matches(str(name), list(known), 1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+            hint = did_you_mean(str(name), known, f"known are {', '.join(known)}.")
             raise InputError(f"{file}: there is no {where}{name}; {hint}")
 
 
@@ -193,8 +193,7 @@ def _wrong_settings(settings: Mapping[str, Any], modality: str) -> Iterable[str]
             text = f"{value!r}" if isinstance(value, str | int | float | bool | list) else f"{value}"
             yield f"settings.{name} is {text}; write {wanted}."
     if modality and modality not in MODALITIES:
-        near = difflib.get_close_matches(modality, MODALITIES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"it can be {', '.join(MODALITIES)}."
+        hint = did_you_mean(modality, MODALITIES, f"it can be {', '.join(MODALITIES)}.")
         yield f"dataset.modality is {modality!r}; {hint}"
 
 

@@ -1,16 +1,14 @@
-"""The paper's figures of an experiment: which there are, what each needs, and the values to draw."""
+"""The paper's figures: what each needs, and its values for a dataset."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from unhub.api.evaluation import Evaluation
 from unhub.api.ranking_pair import RankingPair
 from unhub.dataset import Dataset
 from unhub.dataset.galleries import take
@@ -30,45 +28,42 @@ from unhub.experiments.figure_data import (
 from unhub.experiments.presets import preset
 from unhub.experiments.result import better, metric_title, series_name
 from unhub.experiments.run import Run
-from unhub.experiments.sweeps import sweep, sweep_stem, sweep_ways
+from unhub.experiments.sweeps import run_sweep, sweep_stem, sweep_ways
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import slug
 from unhub.foundation.types import FloatArray
+from unhub.foundation.wording import argument, no_such, spoken
 from unhub.metrics import metric
 from unhub.scores import blocks
 
 SOURCES = 3
 """banks that a rank correlation needs"""
-CROWD = 800
-"""points of each kind on a map"""
-ROWS = 200
-"""queries whose scores are drawn"""
 BETTER, WORSE = 2, 1
 """queries whose five best are shown: answered by the correction alone, and lost by it"""
 
 
 @dataclass(frozen=True)
 class FigureSettings:
-    """An experiment's run, the bank of its figures (None: the test queries), and where sweeps keep their points."""
+    """A run, the bank of its figures (None: the test queries), and where sweeps save their points."""
 
     run: Run
     bank: str | None = None
     seed: int = 0
     folder: Path | None = None
     rounds: int = 5
+    map_points: int = 800
+    """of each kind"""
+    score_rows: int = 200
+    """queries whose scores are drawn"""
 
     def stem(self, name: str, direction: str | None = None) -> str:
         """The name of a figure's files."""
         return ".".join((name, *(slug(part) for part in (direction, self.bank) if part is not None)))
 
-    def pairs(self) -> Mapping[str, RankingPair]:
-        """No correction beside DBSN, or SN, by direction."""
-        return self.run.pairs(self.bank)
-
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper: what it shows, its values, and what an experiment lacks for it, if anything."""
+    """A figure of the paper: what it shows, its values, and what a dataset lacks for it, if anything."""
 
     name: str
     description: str
@@ -82,29 +77,23 @@ def figure_data(name: str, settings: FigureSettings) -> Iterator[FigureData]:
     return FIGURES[name].make(settings)
 
 
-def named_figure(name: str) -> PaperFigure:
-    """The figure of that name."""
-    if name not in FIGURES:
-        near = difflib.get_close_matches(name, FIGURES, 1)
-        hint = f"did you mean {near[0]}? There" if near else "there"
-        raise InputError(f"there is no figure {name!r}; {hint} are {', '.join(FIGURES)}.")
-    return FIGURES[name]
-
-
 def possible_figures(data: Dataset) -> dict[str, str | None]:
     """For every figure what a dataset lacks for it, or None if it can be drawn."""
     if data.group_targets is not None:
-        return dict.fromkeys(FIGURES, "settings.group_targets merges targets, and figures show single ones")
-    return {name: each.lacks(data) for name, each in FIGURES.items()}
+        why = spoken(f"{argument('group_targets')} merges targets, and figures show single ones", data.door())
+        return dict.fromkeys(FIGURES, why)
+    lacking = {name: each.lacks(data) for name, each in FIGURES.items()}
+    return {name: None if why is None else spoken(why, data.door()) for name, why in lacking.items()}
 
 
 def refuse_lacking(data: Dataset, names: Iterable[str]) -> None:
-    """Stops where a figure lacks something, and says what."""
-    possible = possible_figures(data)
+    """An error for a figure that does not exist or lacks something."""
+    lacking = possible_figures(data)
     for name in names:
-        lacking = possible[named_figure(name).name]
-        if lacking is not None:
-            raise InputError(f"{data.prefix}the figure {name} cannot be drawn: {lacking}.")
+        if name not in FIGURES:
+            raise InputError(no_such("figure", name, FIGURES))
+        if lacking[name] is not None:
+            raise InputError(f"{data.prefix}the figure {name} cannot be drawn: {lacking[name]}.")
 
 
 def radar(runs: Sequence[Run], bank: str | None = None, stem: str = "radar") -> RadarData:
@@ -113,28 +102,20 @@ def radar(runs: Sequence[Run], bank: str | None = None, stem: str = "radar") -> 
     if len(spokes) < FEWEST_AXES:
         spokes = [(run, title, way, name) for run, title, way, _ in spokes for name in run.metrics if better(name)]
     many, several = len({id(run) for run, *_ in spokes}) > 1, len({name for *_, name in spokes}) > 1
-    names = [run.data.name for run in runs]
+    names = [run.names[0] for run in runs]
     axes = []
     for run, title, _, name in spokes:
-        its = run.data
-        who = f"{its.name}, {its.model}" if names.count(its.name) > 1 else its.name
-        what = [metric_title(its.task_type, name)] if several or not many else []
+        who = ", ".join(run.names) if names.count(run.names[0]) > 1 else run.names[0]
+        what = [metric_title(run.data.task_type, name)] if several or not many else []
         label = " ".join([*([who] if many else []), title, *what])
         axes.append(RadarAxis(label, better(name) > 0, 100.0 if metric(name).percent else None))
     evaluations = [run.evaluation(way, bank) for run, _, way, _ in spokes]
-    metrics = [name for *_, name in spokes]
-    series = {
-        _series(label, evaluations): [
-            each[label][name] if label in each.rows else np.nan for each, name in zip(evaluations, metrics, strict=True)
-        ]
-        for label in dict.fromkeys(label for each in evaluations for label in each.rows)
-    }
+    series = {}
+    for label in dict.fromkeys(label for each in evaluations for label in each.rows):
+        rows = [each.rows.get(label) for each in evaluations]
+        name = series_name(label, transductive=any(row is not None and row.transductive for row in rows))
+        series[name] = [np.nan if row is None else row[each] for row, (*_, each) in zip(rows, spokes, strict=True)]
     return RadarData(stem, axes, series)
-
-
-def _series(label: str, evaluations: Sequence[Evaluation]) -> str:
-    rows = [each[label] for each in evaluations if label in each.rows]
-    return series_name(label, transductive=any(row.transductive for row in rows))
 
 
 def _radar(settings: FigureSettings) -> Iterator[FigureData]:
@@ -142,20 +123,21 @@ def _radar(settings: FigureSettings) -> Iterator[FigureData]:
 
 
 def _similarity(settings: FigureSettings) -> Iterator[FigureData]:
-    for direction, pair in settings.pairs().items():
-        before = _some_scores(settings.run.data, direction)
+    for direction, pair in settings.run.pairs(settings.bank).items():
+        before = _some_scores(settings, direction)
         added = np.zeros(before.shape[1], before.dtype) if pair.after.bias is None else pair.after.bias
         counts = pair.counts(pair.before, pair.depth), pair.counts(pair.after, pair.depth)
         stem, names = settings.stem("similarity", direction), ("no correction", _after(pair))
         yield SimilarityData(stem, (before, before + added), counts, names, pair.depth)
 
 
-def _some_scores(data: Dataset, direction: str) -> FloatArray:
-    """The scores of evenly spaced queries with all targets: (at most ROWS, gallery)."""
+def _some_scores(settings: FigureSettings, direction: str) -> FloatArray:
+    """The scores of evenly spaced queries with all targets: (at most score_rows, gallery)."""
+    data = settings.run.data
     reverse = data.directions_of().get(direction) == "reverse"
     source = data.test_scores()
     size = source.shape[int(reverse)]
-    rows = np.linspace(0, size - 1, min(ROWS, size)).round().astype(int)
+    rows = np.linspace(0, size - 1, min(settings.score_rows, size)).round().astype(int)
     parts = []
     for start, block in blocks(source):
         inside = rows[(rows >= start) & (rows < start + len(block))] - start
@@ -166,11 +148,14 @@ def _some_scores(data: Dataset, direction: str) -> FloatArray:
 
 def _sweep(over: str, settings: FigureSettings) -> Iterator[FigureData]:
     data, run = settings.run.data, settings.run
-    bank = settings.bank if over != "bank-size" or settings.bank else _largest(data)
+    bank = settings.bank
+    if over == "bank-size" and bank is None:  # the bank with most queries
+        part = "queries" if data.kind == "vectors" else "scores"
+        bank = max(data.banks, key=lambda name: len(data.rows(part, name) or ()), default=None)
     for direction in sweep_ways(run, over, bank):
-        points = sweep(
-            data, over, run.preset, bank=bank, direction=direction, rounds=settings.rounds, seed=settings.seed,
-            relative="tau" in data.settings or None, folder=settings.folder, anew=True, progress=run.progress,
+        points = run_sweep(
+            run, over, bank, direction, rounds=settings.rounds, seed=settings.seed, folder=settings.folder, anew=True,
+            relative="tau" in data.settings or None,
         )  # fmt: skip
         yield SweepData(sweep_stem(data, over, direction, bank), over, points)
 
@@ -182,7 +167,7 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
     sources = {"query": queries, "target": data.rows("targets")}
     if bank is not None:
         sources[f"query of {bank}"] = data.rows("queries", bank)
-    pair = next(iter(settings.pairs().values()))
+    pair = next(iter(settings.run.pairs(settings.bank).values()))
     k = pair.depth
     counts = pair.counts(pair.before, k)
     vectors, kinds, often, names = [], [], [], []
@@ -190,12 +175,13 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
         if rows is None:
             continue
         hubs = np.argsort(-counts, kind="stable")[:10] if kind == "target" else np.empty(0, dtype=int)
-        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), hubs))[: max(0, CROWD - len(hubs))]
+        others = rng.permutation(np.setdiff1d(np.arange(len(rows)), hubs))[: max(0, settings.map_points - len(hubs))]
         chosen = np.sort(np.concatenate([hubs, others]).astype(int))
         vectors.append(take(rows, chosen).astype(np.float32))
         kinds += [kind] * len(chosen)
         often.append(counts[chosen] if kind == "target" else np.zeros(len(chosen)))
-        names += [_last(pair.targets.names[each]) if kind == "target" else "" for each in chosen]
+        labels = [pair.targets.names[each] if kind == "target" else "" for each in chosen]
+        names += [each if " " in each else each.rpartition("/")[2] for each in labels]  # a path by its last part
     note = f"in brackets: queries with it among their {k} best" if k > 1 else "in brackets: queries it is first for"
     stem = settings.stem("hub-map")
     yield HubMapData(stem, np.concatenate(vectors), kinds, np.concatenate(often), names, note, settings.seed)
@@ -203,13 +189,13 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
 
 def _top_results(settings: FigureSettings) -> Iterator[FigureData]:
     rng = np.random.default_rng(settings.seed)
-    for direction, pair in settings.pairs().items():
+    for direction, pair in settings.run.pairs(settings.bank).items():
         queries = [_query_results(pair, query) for query in _changed(pair, rng)]
         yield TopResultsData(settings.stem("top5", direction), queries)
 
 
 def _hub_queries(settings: FigureSettings) -> Iterator[FigureData]:
-    for direction, pair in settings.pairs().items():
+    for direction, pair in settings.run.pairs(settings.bank).items():
         hub = int(np.argmax(pair.counts(pair.before, 1)))
         right = pair.right_for(hub)
         queries = [
@@ -243,32 +229,18 @@ def _after(pair: RankingPair) -> str:
     return series_name(pair.after.method, transductive=pair.after.transductive)
 
 
-def _largest(data: Dataset) -> str | None:
-    """The bank with most queries."""
-    part = "queries" if data.kind == "vectors" else "scores"
-    sizes = {name: len(data.rows(part, name) or ()) for name in data.banks}
-    return max(sizes, key=lambda name: sizes[name]) if sizes else None
-
-
-def _last(name: str) -> str:
-    """The last part of a path; of a sentence, all of it."""
-    return name.rpartition("/")[2] if "/" in name and " " not in name else name
-
-
 def _needs_axes(data: Dataset) -> str | None:
     run = Run(data, preset())
     axes = len(data.directions_of()) * sum(better(name) != 0 for name in run.metrics)
     if axes >= FEWEST_AXES:
         return None
-    return f"a radar of one file has an axis for each metric and direction, {axes} here; ask for more dataset.metrics"
+    more = f"ask for more {argument('metrics')}"
+    return f"a radar of one dataset has an axis for each metric and direction, {axes} here; {more}"
 
 
 def _needs_vectors(data: Dataset) -> str | None:
-    return (
-        None
-        if data.kind == "vectors"
-        else "test has a matrix of scores; name test.queries and test.targets, embeddings"
-    )
+    name = f"name {argument('queries')} and {argument('targets')}, embeddings"
+    return None if data.kind == "vectors" else f"there is a matrix of scores; {name}"
 
 
 def _needs_parts(data: Dataset) -> str | None:
@@ -278,24 +250,21 @@ def _needs_parts(data: Dataset) -> str | None:
 def _needs_sources(data: Dataset) -> str | None:
     if data.kind == "vectors" and len(data.banks) >= SOURCES:
         return None
-    return (
-        f"it needs embeddings and {SOURCES} banks, and the file has {len(data.banks)}; name others in sections "
-        f"such as [banks.other]"
-    )
+    return f"it needs embeddings and {SOURCES} banks, and there are {len(data.banks)}"
 
 
 FIGURES = {
     each.name: each
     for each in (
         PaperFigure("radar", "every method, on all metrics or over several experiments", _radar, _needs_axes),
-        PaperFigure("similarity", "scores and k-occurrence before and after", _similarity),
+        PaperFigure("similarity", "scores and k-occurrence, with no correction and corrected", _similarity),
         PaperFigure("tau", "R@1 over the temperature", partial(_sweep, "tau")),
         PaperFigure("bank-size", "four panels over the part of a bank that is used", partial(_sweep, "bank-size"),
                     _needs_parts),
         PaperFigure("bank-source", "R@1 over the distance of banks, with Spearman's rho",
                     partial(_sweep, "bank-source"), _needs_sources),
         PaperFigure("hub-map", "t-SNE of queries, targets and a bank, the hubs labelled", _hub_map, _needs_vectors),
-        PaperFigure("top5", "the five best before and after, for a few queries", _top_results),
+        PaperFigure("top5", "the five best with no correction and corrected, for a few queries", _top_results),
         PaperFigure("hub-queries", "the most retrieved target and the queries that get it", _hub_queries),
     )
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,26 +13,29 @@ import numpy as np
 
 from unhub.dataset import Dataset
 from unhub.foundation.regular_files import open_regular
+from unhub.foundation.types import AnyArray
 from unhub.io.address import SEPARATOR
 
 CHUNK = 1 << 22
+MATRICES = {name: name for name in ("queries", "targets", "scores", "target_scores")} | {"cross": "cross_scores"}
+"""keys of matrices -> parts of a dataset"""
 
 
 def contents(data: Dataset) -> dict[str, Any]:
     """All that a result depends on but the protocol: files and arrays, which parts of files, and the settings."""
+    options = {name: getattr(data.reader, name) for name in ("metric", "normalize")}
+    options |= {name: getattr(data, name) for name in ("modality", "ignore_self", "group_targets")}
     parts = {key: source.partition(SEPARATOR)[2] for key, source in data.files().items()}
-    about = {"task": data.task_type, "modality": data.modality, "settings": dict(data.settings)}
-    return about | {"files": hashes(data), "parts": parts}
+    return {"task": data.task_type, **options, "settings": dict(data.settings), "files": hashes(data), "parts": parts}
 
 
 def hashes(data: Dataset) -> dict[str, str]:
     """The SHA-256 of every file and array of a dataset, by its key."""
     digests = {}
     for key, source in data.parts().items():
-        path = Path(os.fspath(source).partition(SEPARATOR)[0]) if isinstance(source, str | os.PathLike) else None
-        if path is None:
-            digests[key] = hashlib.sha256(_bytes_of(source)).hexdigest()
-        elif path.exists():
+        if not isinstance(source, str | os.PathLike):
+            digests[key] = _array_hash(_blocks(data, key, source))
+        elif (path := Path(os.fspath(source).partition(SEPARATOR)[0])).exists():
             digests[key] = hash_of(path)
     return digests
 
@@ -56,10 +60,27 @@ def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
     return digest.hexdigest()
 
 
-def _bytes_of(source: Any) -> bytes:
-    """An array as bytes; a list of sets, ids or labels as its text."""
-    try:
-        array = np.asarray(source)
-    except ValueError:  # rows of different lengths
-        return repr(source).encode()
-    return repr(source).encode() if array.dtype == object else np.ascontiguousarray(array).tobytes()
+def _array_hash(blocks: Iterable[AnyArray]) -> str:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(f"{block.dtype.str} {block.shape}\0".encode())
+        digest.update(np.ascontiguousarray(block).data)
+    return digest.hexdigest()
+
+
+def _blocks(data: Dataset, key: str, source: Any) -> Iterator[AnyArray]:
+    """An array of a dataset in blocks: rows of a matrix, relevance in compressed rows, ids and labels as text."""
+    section, _, name = key.rpartition(".")
+    part = MATRICES.get(name)
+    if key == "test.relevant":
+        relevance = data.relevance()
+        assert relevance is not None
+        yield from (relevance.indptr, relevance.targets, relevance.gains)
+    elif part is not None:
+        rows = data.rows(part, None if section == "test" else section.removeprefix("banks."))
+        assert rows is not None
+        height = max(1, CHUNK // max(1, 4 * rows.shape[1]))
+        yield from (rows[start : start + height] for start in range(0, max(1, len(rows)), height))
+    else:
+        values = np.asarray(source)
+        yield np.asarray([str(each) for each in source]) if values.dtype == object else values

@@ -6,12 +6,12 @@ The scripts' numbers are facts read from them; none of their code is here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import argument, did_you_mean
 from unhub.methods import Method, configure, method_class
 
 IMAGES = {"forward": {"is": 0.02, "dis": 0.0195}, "reverse": {"is": 0.01, "dis": 0.0095}}
@@ -33,17 +33,17 @@ class Preset:
     published: bool = True
     """whether its temperatures are the published ones, for cosines; otherwise tau is "auto\""""
 
-    def method(self, name: str, modality: str, direction: str, *, banked: bool, given: Mapping[str, Any]) -> Method:
+    def method(self, name: str, modality: str, direction: str, *, banked: bool, settings: Mapping[str, Any]) -> Method:
         """A method with the settings of this protocol; those of the dataset come first."""
         if self.name == "authors" and not modality:
             raise InputError(
-                "the protocol authors needs dataset.modality, since the authors' scripts differ by it; write image, "
-                "video or audio in the experiment file."
+                f"the protocol authors needs {argument('modality')}, since the authors' scripts differ by it; give "
+                f"image, video or audio."
             )
         chosen = method_class(name).paper() if self.published else method_class(name)()
         if self.name == "authors":
             chosen = configure(chosen, _scripts(name, modality, direction, banked))
-        return configure(chosen, given)
+        return configure(chosen, settings)
 
 
 def _scripts(name: str, modality: str, direction: str, banked: bool) -> dict[str, Any]:
@@ -66,19 +66,15 @@ PRESETS = {
     "authors": Preset("authors", ties="optimistic", floored=True),
 }
 
-
 DEFAULT = "auto"
-"""what is judged is what is deployed: the protocol where none is named"""
+"""the protocol where none is named: what is judged is what is deployed"""
 
 
 def preset(name: str | Preset | None = None) -> Preset:
     """The protocol of that name; a preset as it is; unhub's own defaults without a name."""
     if isinstance(name, Preset):
         return name
-    known = PRESETS.get(name or DEFAULT)
-    if known is None:
-        near = difflib.get_close_matches(str(name), PRESETS, 1)
-        raise InputError(
-            "protocol", f"is {name!r}", f"did you mean {near[0]}?" if near else f"use {', '.join(PRESETS)}"
-        )
-    return known
+    if (name or DEFAULT) not in PRESETS:
+        advice = did_you_mean(str(name), PRESETS, f"use {', '.join(PRESETS)}")
+        raise InputError("protocol", f"is {name!r}", advice)
+    return PRESETS[name or DEFAULT]

@@ -1,21 +1,18 @@
-"""The paper's tables: which there are, what each needs, and making them from an experiment under a protocol."""
+"""The paper's tables: what each needs, and its values for a dataset under a protocol."""
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from unhub.api.evaluation import Evaluation
 from unhub.api.normalize import normalize
 from unhub.dataset import Dataset
-from unhub.experiments.hashes import hashes
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
 from unhub.experiments.run import ONE_BANK, RANK, SKEWNESS, TWO_BANKS, Run
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray
+from unhub.foundation.wording import argument, no_such, spoken
 from unhub.methods import Method, NoCorrection, SparseK, settings
 from unhub.metrics import sparsity
 from unhub.scores import whole_matrix
@@ -30,80 +27,69 @@ LARGEST_PLAN = 25_000_000
 
 
 def query_aware(run: Run) -> ResultTable:
-    """The test queries as their own bank, in both directions: nothing, IS, DIS and SN."""
-    made = block(QUERY_AWARE, run.evaluations(("none", *ONE_BANK), run.metrics))
-    return _table(run, "query-aware", "The test queries as the bank", run.metrics, [made])
+    """The test queries as their own bank, in both directions: no correction, IS, DIS and SN."""
+    rows = block(QUERY_AWARE, run.evaluations(("none", *ONE_BANK), run.metrics))
+    return _table(run, "query-aware", "The test queries as the bank", run.metrics, [rows])
 
 
 def banks(run: Run) -> ResultTable:
     """Each bank by its queries alone (IS, DIS, SN), and with its targets (DualIS, DualDIS, DBSN)."""
-    made: list[Block] = []
+    blocks: list[Block] = []
     for name in run.data.banks:
-        done = run.evaluations(("none", *ONE_BANK, *TWO_BANKS), run.metrics, name)
-        made += _split(name, block(f"{name} & -", done))
-    return _table(run, "banks", "Banks of other queries, and of other targets", run.metrics, made)
+        evaluations = run.evaluations(("none", *ONE_BANK, *TWO_BANKS), run.metrics, name)
+        blocks += _split(name, block(f"{name} & -", evaluations))
+    return _table(run, "banks", "Banks of other queries, and of other targets", run.metrics, blocks)
 
 
 def skewness(run: Run) -> ResultTable:
     """The skewness of the k-occurrence at every k, before and after; the paper prints k = 1."""
-    note = "skewness falling does not mean that recall rises: R@1 stands beside it"
-    made = block(QUERY_AWARE, run.evaluations(("none", "is", "sn"), SKEWNESS))
-    return _table(run, "skewness", "Skewness of the k-occurrence", SKEWNESS, [made], note)
+    note = "lower skewness does not mean higher recall: compare R@1"
+    rows = block(QUERY_AWARE, run.evaluations(("none", "is", "sn"), SKEWNESS))
+    return _table(run, "skewness", "Skewness of the k-occurrence", SKEWNESS, [rows], note)
 
 
-def variants(run: Run) -> ResultTable:
-    """Ways to normalise a whole matrix: SN beside transport plans, with the share of zeros each leaves."""
-    data, metrics = run.data, run.metrics
-    ranked = tuple(dict.fromkeys((*metrics, RANK)))
+def variants(run: Run, *, largest_plan: int = LARGEST_PLAN) -> ResultTable:
+    """Ways to normalise a whole matrix: SN and transport plans, with the share of zeros each leaves."""
+    data, metrics = run.data, tuple(dict.fromkeys((*run.metrics, RANK)))
     queries, gallery = data.shape
     chosen = run.methods(("none", "is", "sn"), "forward", banked=False)
-    done = run.evaluate(chosen, "forward", ranked, ties=OF_PLANS, progress=run.progress)
-    zeros = dict.fromkeys(done.rows, 0.0)
+    evaluation = run.evaluate(chosen, "forward", metrics, ties=OF_PLANS, progress=run.progress)
+    results, zeros = dict(evaluation.rows), dict.fromkeys(evaluation.rows, 0.0)
     ties = data.settings.get("ties", OF_PLANS)
     notes = [f"ties: {ties}; what a plan leaves out is tied, so that all but its R@1 follows from that"]
-    if queries * gallery > LARGEST_PLAN:
-        notes.append(f"plans were left out: {queries * gallery:,} entries are more than {LARGEST_PLAN:,}")
+    if queries * gallery > largest_plan:
+        notes.append(f"plans were left out: {queries * gallery:,} entries are more than {largest_plan:,}")
+        plans: list[Method] = []
     else:
         matrix = whole_matrix(data.test_scores())
-        few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
-        if len(few) < len(FEW):
-            left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)
+        left = " and ".join(f"M{k}N" for k in FEW if k * gallery < queries)
+        if left:
             notes.append(
                 f"{left} left out: so few queries for each of {gallery:,} targets leave some of {queries:,} out"
             )
-        plans = (*run.methods(PLANS, "forward", banked=False), *few)
-        for at, each in enumerate(plans):
-            if run.progress is not None:
-                run.progress(f"plan {each.name}", at, len(plans))
-            plan = normalize(each, scores=matrix)
-            label = f"{each.name}(k={each.k})" if isinstance(each, SparseK) else each.name
-            done = _with_row(done, run, label, each, plan, ranked)
-            zeros[label] = sparsity(plan)
+        few = [SparseK(k=k) for k in FEW if k * gallery >= queries]
+        plans = [*run.methods(PLANS, "forward", banked=False), *few]
+    for at, each in enumerate(plans):
+        if run.progress is not None:
+            run.progress(f"plan {each.name}", at, len(plans))
+        plan = normalize(each, scores=matrix)
+        label = f"{each.name}(k={each.k})" if isinstance(each, SparseK) else each.name
+        other = data.with_scores(plan)
+        ranked = run.evaluate([NoCorrection()], "forward", metrics, ties=OF_PLANS, data=other)["none"]
+        row = replace(ranked, label=label, method=each.name, settings=settings(each), transductive=True)
+        results[label], zeros[label] = row, sparsity(plan)
     way = data.directions[0]
-    made = block(QUERY_AWARE, {way: done})
-    rows = tuple(
-        replace(row, values={way: {**row.values[way], SPARSITY: share}})
-        for row, share in zip(made.rows, zeros.values(), strict=True)
-    )
-    table = [replace(made, rows=rows)]
-    return _table(run, "variants", "Variants of the normalisation", (*metrics, SPARSITY), table, *notes)
-
-
-def _with_row(
-    done: Evaluation, run: Run, label: str, method: Method, plan: FloatArray, metrics: tuple[str, ...]
-) -> Evaluation:
-    """The evaluation with a row for a plan, ranked as any matrix is."""
-    ranked = run.evaluate([NoCorrection()], "forward", metrics, ties=OF_PLANS, data=run.data.with_scores(plan))
-    row = replace(ranked["none"], label=label, method=method.name, settings=settings(method), transductive=True)
-    return replace(done, rows={**done.rows, label: row})
+    rows = block(QUERY_AWARE, {way: replace(evaluation, rows=results)})
+    with_zeros = [replace(row, values={way: {**row.values[way], SPARSITY: zeros[row.label]}}) for row in rows.rows]
+    blocks = [replace(rows, rows=tuple(with_zeros))]
+    return _table(run, "variants", "Variants of the normalisation", (*run.metrics, SPARSITY), blocks, *notes)
 
 
 def _table(run: Run, name: str, title: str, metrics: tuple[str, ...], blocks: list[Block], *notes: str) -> ResultTable:
-    """A table of these blocks, median ranks as the preset has them."""
-    its = run.data
+    """A table of these blocks, median ranks as the protocol has them."""
     if run.preset.floored:
         blocks = [replace(each, rows=tuple(_floored(row) for row in each.rows)) for each in blocks]
-    return ResultTable(name, title, its.name, its.model, run.preset.name, metrics, tuple(blocks), notes)
+    return ResultTable(name, title, *run.names, run.preset.name, metrics, tuple(blocks), notes)
 
 
 def _floored(row: Row) -> Row:
@@ -115,96 +101,79 @@ def _floored(row: Row) -> Row:
     return replace(row, values=values)
 
 
-def _split(name: str, made: Block) -> list[Block]:
-    """The rows of one bank, nothing corrected first, and those of both, if it has both."""
-    single = tuple(row for row in made.rows if row.method in ("none", *ONE_BANK))
+def _split(name: str, whole: Block) -> list[Block]:
+    """The rows of one bank, no correction first, and those of both, if it has both."""
+    single = tuple(row for row in whole.rows if row.method in ("none", *ONE_BANK))
     bank = f"{name} & {name}"
-    both = tuple(replace(row, bank=bank) for row in made.rows if row.method in TWO_BANKS)
-    blocks = [replace(made, rows=single), Block(bank, both, made.evaluations)]
+    both = tuple(replace(row, bank=bank) for row in whole.rows if row.method in TWO_BANKS)
+    blocks = [replace(whole, rows=single), Block(bank, both, whole.evaluations)]
     return blocks if both else blocks[:1]
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of the paper: its name, the paper's numbers for it, and what an experiment lacks for it, if anything."""
+    """A table of the paper: its name, the paper's numbers for it, and what a dataset lacks for it, if anything."""
 
     name: str
     numbers: tuple[str, ...]
     description: str
     make: Callable[[Run], ResultTable]
-    lacks: Callable[[Dataset], str | None]
+    task: str | None = "retrieval"
+    """the only task that it is for; None: a table of banks"""
 
-
-def _needs_task(*tasks: str) -> Callable[[Dataset], str | None]:
-    def lacks(data: Dataset) -> str | None:
-        return None if data.task_type in tasks else f"dataset.task is {data.task_type}, not {' or '.join(tasks)}"
-
-    return lacks
-
-
-def _needs_banks(data: Dataset) -> str | None:
-    if data.task_type == "self-retrieval":
-        return "dataset.task is self-retrieval"
-    if not data.banks:
-        vectors = data.kind == "vectors"
-        part = "queries, an embedding file" if vectors else "scores, a matrix of bank x test targets"
-        return f"there is no bank; name banks.val.{part}, in the section [banks.val]"
-    return None
+    def lacks(self, data: Dataset) -> str | None:
+        """What a dataset lacks for it; None if it can be computed."""
+        if self.task is not None:
+            wrong = f"{argument('task_type')} is {data.task_type}, not {self.task}"
+            return None if data.task_type == self.task else spoken(wrong, data.door())
+        if data.task_type == "self-retrieval":
+            return spoken(f"{argument('task_type')} is self-retrieval", data.door())
+        if data.banks:
+            return None
+        file = f"{argument('query_bank')}, an embedding file"
+        if data.kind == "scores":
+            file = f"{argument('query_bank_scores')}, a matrix of bank x test targets"
+        return spoken(f"there is no bank; name {file}", data.door("val"))
 
 
 TABLES = {
     each.name: each
     for each in (
-        PaperTable(
-            "query-aware",
-            ("1", "2", "3", "A1", "A2", "A3", "A4"),
-            "the test queries as the bank: none, IS, DIS, SN",
-            query_aware,
-            _needs_task("retrieval"),
-        ),
-        PaperTable(
-            "banks", ("4", "A7", "A8", "A9", "A10"), "every bank, with and without its targets", banks,
-            _needs_banks,
-        ),
-        PaperTable("skewness", ("5",), "skewness of the k-occurrence, all k", skewness, _needs_task("retrieval")),
-        PaperTable("variants", ("6",), "SN beside transport plans", variants, _needs_task("retrieval")),
-        PaperTable(
-            "self-retrieval", ("A5",), "items among themselves, self-pairs masked", query_aware,
-            _needs_task("self-retrieval"),
-        ),
-        PaperTable(
-            "classification", ("A6",), "class embeddings as targets", query_aware,
-            _needs_task("classification"),
-        ),
+        PaperTable("query-aware", ("1", "2", "3", "A1", "A2", "A3", "A4"),
+                   "the test queries as the bank: no correction, IS, DIS, SN", query_aware),
+        PaperTable("banks", ("4", "A7", "A8", "A9", "A10"), "every bank, with and without its targets", banks, None),
+        PaperTable("skewness", ("5",), "skewness of the k-occurrence, all k", skewness),
+        PaperTable("variants", ("6",), "SN beside transport plans", variants),
+        PaperTable("self-retrieval", ("A5",), "items among themselves, self-pairs masked", query_aware,
+                   "self-retrieval"),
+        PaperTable("classification", ("A6",), "class embeddings as targets", query_aware, "classification"),
     )
 }  # fmt: skip
 """by name; the paper's own numbers are other names for them"""
 
 
-def named(name: str) -> PaperTable:
+def paper_table(name: str) -> PaperTable:
     """The table of a name or of a number of the paper."""
     for each in TABLES.values():
         if name == each.name or name.upper() in each.numbers:
             return each
-    near = difflib.get_close_matches(name, TABLES, 1)
-    known = "; ".join(f"{each.name} ({', '.join(each.numbers)})" for each in TABLES.values())
-    hint = f"did you mean {near[0]}? There" if near else "there"
-    raise InputError(f"there is no table {name!r}; {hint} are {known}.")
+    listed = "; ".join(f"{each.name} ({', '.join(each.numbers)})" for each in TABLES.values())
+    raise InputError(no_such("table", name, TABLES, listed))
 
 
 def possible(data: Dataset) -> dict[str, str | None]:
-    """For every table what a dataset lacks for it, or None if it can be made."""
+    """For every table what a dataset lacks for it, or None if it can be computed."""
     return {name: each.lacks(data) for name, each in TABLES.items()}
 
 
 def result_table(name: str, run: Run) -> ResultTable:
-    """One table of a dataset; an error says which part is missing. It has the notes of its evaluations too."""
-    chosen, data = named(name), run.data
-    lacking = chosen.lacks(data)
+    """One table of a dataset, with the notes of its evaluations; an error says which part is missing."""
+    chosen = paper_table(name)
+    lacking = chosen.lacks(run.data)
     if lacking is not None:
-        raise InputError(f"{data.prefix}the table {chosen.name} cannot be made: {lacking}.")
+        raise InputError(f"{run.data.prefix}the table {chosen.name} cannot be made: {lacking}.")
     run.refuse_scores()
-    facts = {"unhub": VERSION, "files": hashes(data), "settings": dict(data.settings)}
+    facts = {"unhub": VERSION, "files": run.contents["files"], "settings": dict(run.data.settings)}
     table = chosen.make(run)
     evaluations = (each for block in table.blocks for each in block.evaluations.values())
     notes = dict.fromkeys(note for each in evaluations for note in each.notes)

@@ -1,4 +1,4 @@
-"""``reproduce``: the paper's tables and figures of one or several experiments, checked before anything runs."""
+"""``reproduce``: the paper's tables and figures of one or several datasets, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from unhub.api.facade import facade, open_dataset
-from unhub.dataset import Dataset
+from unhub.dataset import TEST_QUERIES, Dataset
 from unhub.experiments import figures as paper_figures
 from unhub.experiments.figure_data import FigureData
 from unhub.experiments.figures import FigureSettings, radar
 from unhub.experiments.presets import Preset, preset
-from unhub.experiments.protocols import named, possible, result_table
-from unhub.experiments.reference.comparison import Comparison, compare, refuse_unknown
+from unhub.experiments.protocols import paper_table, possible, result_table
+from unhub.experiments.reference import Comparison, compare, refuse_unknown
 from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import is_network_path, read_json
 from unhub.foundation.safe_text import slug
 from unhub.foundation.types import Progress
+from unhub.foundation.wording import argument, spoken
 
 ALL: Literal["all"] = "all"
 FIGURE_FOLDER = "figures"
@@ -37,7 +38,7 @@ Source = Dataset | str | os.PathLike[str]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One experiment: the tables and figures to make of it, and the folder below the results' where they belong."""
+    """The tables and figures of one experiment, and their folder below that of the results."""
 
     run: Run
     bank: str | None
@@ -71,7 +72,7 @@ class Reproduction:
 
 
 class Observer(Protocol):
-    """Is told of every result as soon as it is there, such as to write it."""
+    """Receives every result as soon as it is computed, such as to write it."""
 
     def table(self, plan: Plan, table: ResultTable) -> None:
         """A table is finished."""
@@ -80,7 +81,7 @@ class Observer(Protocol):
         """All tables of an experiment are finished."""
 
     def figure(self, plan: Plan, figure: FigureData) -> None:
-        """The values of a figure are there."""
+        """The values of a figure are computed."""
 
 
 @facade
@@ -97,12 +98,12 @@ def reproduce(
     compared: bool = False,
     observer: Observer | None = None,
 ) -> Reproduction:
-    """The paper's tables and figures on your data; every mistake that shows beforehand stops it before anything runs.
+    """The paper's tables and figures on your data; arguments are checked before anything runs.
 
     data: a Dataset, the path of an experiment file, or several of them.
-    tables: names or the paper's numbers; "all" makes every possible one and notes failures; None makes the first, or
-        none where there are figures.
-    figures: names of figures whose values are wanted, or "all"; None makes none.
+    tables: names or the paper's numbers; "all": every possible one, failures are noted; None: the first, or none where
+        there are figures.
+    figures: names of figures whose values are wanted, or "all"; None: none.
     protocol: "auto" (unhub's own defaults), "paper" (the settings that the paper prints) or "authors" (those of its
         authors' scripts); None: "paper" where values are compared with the paper's, otherwise "auto".
     bank: the bank of the figures; None: the test queries are the bank.
@@ -110,62 +111,65 @@ def reproduce(
     progress: called with the name of the work, how much is done, and how much there is.
     seed: of what figures draw at random.
     compared: whether values are compared with the paper's.
-    observer: called with every result as soon as it is there.
+    observer: receives every result as soon as it is computed.
 
     Returns a Reproduction: tables, the values of figures, comparisons and notes. ``report.result_files`` writes it.
+
+    >>> import numpy as np
+    >>> scores = np.eye(20) + np.linspace(0, 0.5, 20)
+    >>> (table,) = reproduce(Dataset(scores=scores, relevant="aligned")).tables
+    >>> table.name, table.protocol, [row.label for row in table.rows]
+    ('query-aware', 'auto', ['none', 'is', 'dis', 'sn'])
     """
     sources = [data] if isinstance(data, Dataset | str | os.PathLike) else list(data)
     datasets = [open_dataset(each) for each in sources]
     chosen = preset("paper" if compared and protocol is None else protocol)
     notes: list[str] = []
-    plans = _distinct(
-        [
-            _planned(Run(each, chosen, progress), tables, figures, bank, notes, several=len(sources) > 1)
-            for each in datasets
-        ],
-        required=folder is not None or observer is not None,
-    )
+    runs = [Run(each, chosen, progress) for each in datasets]
+    plans = [_plan(run, tables, figures, bank, notes, several=len(runs) > 1) for run in runs]
+    if len(plans) > 1 and (folder is not None or observer is not None):
+        plans = _with_folders(plans)
     if compared:
         for plan in plans:
-            numbers = [number for name in plan.tables for number in named(name).numbers]
-            refuse_unknown(plan.run.data.name, plan.run.data.model, numbers)
+            numbers = [number for name in plan.tables for number in paper_table(name).numbers]
+            refuse_unknown(*plan.run.names, numbers)
     home = None if folder is None else Path(folder)
     if home is not None:
         home.mkdir(parents=True, exist_ok=True)  # it fails now, or not at all
     results = []
     for plan in plans:
-        made = tuple(_tables(plan, notes, observer, strict=tables != ALL))
-        comparisons = {table.name: compare(table, named(table.name).numbers) for table in made} if compared else {}
-        settings = FigureSettings(plan.run, bank, seed, None if home is None else home / plan.folder / FIGURE_FOLDER)
-        drawn = tuple(_figures(plan, settings, notes, observer, strict=figures != ALL))
-        results.append(ExperimentResult(plan, made, comparisons, drawn))
+        own = tuple(_tables(plan, notes, observer, strict=tables != ALL))
+        comparisons = {table.name: compare(table, paper_table(table.name).numbers) for table in own} if compared else {}
+        sweeps = None if home is None else home / plan.folder / FIGURE_FOLDER
+        values = tuple(
+            _figures(plan, FigureSettings(plan.run, plan.bank, seed, sweeps), notes, observer, strict=figures != ALL)
+        )
+        results.append(ExperimentResult(plan, own, comparisons, values))
     joint = len(plans) > 1 and any(RADAR in plan.figures for plan in plans)
-    return Reproduction(tuple(results), (radar([plan.run for plan in plans], bank),) if joint else (), tuple(notes))
+    both = (radar([plan.run for plan in plans], plans[0].bank),) if joint else ()
+    return Reproduction(tuple(results), both, tuple(notes))
 
 
-def _planned(
+def _plan(
     run: Run, tables: Sequence[str] | None, figures: Sequence[str] | None, bank: str | None, notes: list[str],
     *, several: bool,
 ) -> Plan:  # fmt: skip
-    """What will be made of one experiment."""
+    """What to compute of one dataset."""
     data = run.data
-    about = f"{data.name}, {data.model}: " if several else ""
-    for name in figures if figures not in (None, ALL) else ():
-        paper_figures.named_figure(name)
+    about = f"{', '.join(run.names)}: " if several else ""
     lacking = possible(data)
     names = [name for name, why in lacking.items() if why is None]
     if tables == ALL:
         if lacking["banks"] and data.task_type != "self-retrieval":
             notes.append(f"{about}no table banks: {lacking['banks']}")
     elif tables is not None:
-        names = list(dict.fromkeys(named(name).name for name in tables))
+        names = list(dict.fromkeys(paper_table(name).name for name in tables))
     else:
         names = [] if figures else names[:1]
-    if not names and not figures:
-        raise InputError(f"{data.prefix}no table can be made of it; see unhub.check.")
-    if bank is not None and bank not in data.banks:
-        known = ", ".join(data.banks) or "none"
-        raise InputError(f"{data.prefix}there is no bank {bank!r}; it has {known}.")
+    with data.words():
+        bank = data.bank_name(bank or TEST_QUERIES)
+        if not names and not figures:
+            raise InputError("no table is possible; use unhub.check to see why.")
     if figures == ALL:
         can = paper_figures.possible_figures(data)
         notes += [f"{about}no figure {name}: {why}" for name, why in can.items() if why is not None]
@@ -174,19 +178,18 @@ def _planned(
     return Plan(run, bank, tuple(names), tuple(figures or ()))
 
 
-def _distinct(plans: list[Plan], *, required: bool) -> list[Plan]:
-    """The plans with a folder each where there are several; an error where two would share one."""
-    if len(plans) < 2 or not required:
-        return plans
-    names = [slug(f"{plan.run.data.name}-{plan.run.data.model}") for plan in plans]
+def _with_folders(plans: list[Plan]) -> list[Plan]:
+    """The plans with a folder each; an error where two would share one."""
+    names = [slug("-".join(plan.run.names)) for plan in plans]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two of the files are called {twice}; give them another dataset.name or dataset.model.")
+        advice = f"give them another {argument('name')} or {argument('model')}"
+        raise InputError(spoken(f"two of the datasets are called {twice}; {advice}.", plans[0].run.data.door()))
     return [replace(plan, folder=name) for plan, name in zip(plans, names, strict=True)]
 
 
 def _tables(plan: Plan, notes: list[str], observer: Observer | None, *, strict: bool) -> Iterator[ResultTable]:
-    """Every table that is planned; a failure is an error, or where not strict a note unless all fail."""
+    """The planned tables; a failure is an error, or where not strict a note unless all fail."""
     failures: list[InputError] = []
     for name in plan.tables:
         try:
@@ -237,7 +240,7 @@ def recorded_run(folder: Path) -> RecordedRun:
     file = folder / RUN
     try:
         record = read_json(file, longest=LONGEST_RUN)
-        bank, experiment, protocol = record.get("bank"), str(record["experiment"]), str(record["protocol"])
+        bank, experiment, protocol = record.get("bank"), record["experiment"], str(record["protocol"])
     except FileNotFoundError:
         raise InputError(
             f"{folder} has no {RUN}; name an experiment file, a correction (.unhub), or a folder that unhub reproduce "
@@ -245,6 +248,9 @@ def recorded_run(folder: Path) -> RecordedRun:
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{file} is damaged; run unhub reproduce again, or name the experiment file.") from None
+    if experiment is None:
+        raise InputError(f"{file} names no experiment file; its data were arrays in memory. Pass the Dataset itself.")
+    experiment = str(experiment)
     if is_network_path(experiment) or not experiment.lower().endswith((".toml", ".yaml", ".yml")):
         raise InputError(f"{file} names {experiment}, which is no experiment file of this machine; name it yourself.")
     return RecordedRun(Path(experiment), protocol, None if bank is None else str(bank))

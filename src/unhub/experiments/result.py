@@ -1,26 +1,45 @@
-"""What a protocol gives back: blocks of rows, one for each bank, with both directions side by side."""
+"""Tables of results: blocks of rows, one for each bank, with both directions, and tests between their rows.
+
+Exact McNemar on R@1 between every two rows, adjusted after Holm over all pairs; wins, ties and losses against the
+first row (no correction) by the rank of the best right target; the gain of R@1 over the first row, with a paired
+bootstrap interval, clustered by target.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from unhub.api.evaluation import Evaluation
-from unhub.experiments.pairwise_tests import PairwiseTests, pairwise_tests
-from unhub.metrics import metric
+from unhub.methods import title_of
+from unhub.metrics import Interval, holm, mcnemar, metric
 
 QUERY_AWARE = "test & -"
 """the bank of a table whose banks are the test queries, in the paper's way of writing"""
 SPARSITY = "sparsity"
 TRANSDUCTIVE = "transductive"
-ROW_NAMES = {
-    "none": "no correction", "is": "+IS", "dis": "+DIS", "dualis": "+DualIS", "dualdis": "+DualDIS", "sn": "+SN",
-    "dbsn": "+DBSN", "otn": "+OTN", "l2n": "+L2N", "hn": "+HN", "sparse_k(k=1)": "+M1N", "sparse_k(k=5)": "+M5N",
-}  # fmt: skip
-"""the paper's names of the rows"""
+SIGNIFICANCE = 0.05
+RANKS = ("MnR", "MdR")
+
+
+@dataclass(frozen=True)
+class PairwiseTests:
+    """A row's letter, the letters of the rows that it beats at R@1, and how it does against the first row."""
+
+    letter: str
+    beats: str
+    wins: int
+    ties: int
+    losses: int
+    gain: Interval | None = None
+    """of R@1, in points; None for the first row, and where R@1 was not measured"""
 
 
 @dataclass(frozen=True)
@@ -90,8 +109,7 @@ def better(name: str) -> int:
     """1 if more of a metric is better, -1 if less is, 0 if neither."""
     if name == SPARSITY:
         return 0
-    larger = metric(name).larger_is_better
-    return 0 if larger is None else 1 if larger else -1
+    return {None: 0, True: 1, False: -1}[metric(name).larger_is_better]
 
 
 def block(bank: str, evaluations: Mapping[str, Evaluation]) -> Block:
@@ -100,20 +118,69 @@ def block(bank: str, evaluations: Mapping[str, Evaluation]) -> Block:
     tests = {direction: pairwise_tests(each) for direction, each in evaluations.items()}
     rows = []
     for label, row in first.rows.items():
-        mine = {direction: each.rows[label] for direction, each in evaluations.items() if label in each.rows}
-        rows.append(
-            Row(
-                bank=bank,
-                label=label,
-                method=row.method,
-                values={direction: dict(each.values) for direction, each in mine.items()},
-                intervals={direction: dict(each.intervals) for direction, each in mine.items()},
-                tests={direction: tests[direction][label] for direction in mine},
-                transductive=any(each.transductive for each in mine.values()),
-                settings={direction: dict(each.settings) for direction, each in mine.items()},
-            )
-        )
+        results = {direction: each.rows[label] for direction, each in evaluations.items() if label in each.rows}
+        parts = {
+            part: {direction: dict(getattr(each, part)) for direction, each in results.items()}
+            for part in ("values", "intervals", "settings")
+        }
+        own_tests = {direction: tests[direction][label] for direction in results}
+        transductive = any(each.transductive for each in results.values())
+        rows.append(Row(bank, label, row.method, tests=own_tests, transductive=transductive, **parts))
     return Block(bank, tuple(rows), dict(evaluations))
+
+
+def pairwise_tests(evaluation: Evaluation) -> dict[str, PairwiseTests]:
+    """The tests of every row, by its label."""
+    labels = list(evaluation.rows)
+    letters = dict(zip(labels, itertools.cycle(string.ascii_lowercase), strict=False))
+    beaten = _beaten(evaluation, labels)
+    gains: dict[str, Interval] = {}
+    if "R@1" in evaluation[labels[0]].per_query and len(labels) > 1:
+        gains = {each.method: each.interval for each in evaluation.compare(labels[0], on="R@1")}
+    tests = {}
+    for label in labels:
+        beats = "".join(sorted(letters[each] for each in beaten[label]))
+        counts = _against(evaluation, labels[0], label)
+        tests[label] = PairwiseTests(letters[label], beats, *counts, gain=gains.get(label))
+    return tests
+
+
+def _beaten(evaluation: Evaluation, labels: list[str]) -> dict[str, list[str]]:
+    """The rows that each row beats beyond chance."""
+    beaten: dict[str, list[str]] = {label: [] for label in labels}
+    if any("R@1" not in row.per_query for row in evaluation.rows.values()) or len(labels) < 2:
+        return beaten
+    pairs = list(itertools.combinations(labels, 2))
+    hits = {label: evaluation[label].per_query["R@1"] for label in labels}
+    tests = [mcnemar(hits[a], hits[b]) for a, b in pairs]
+    for (a, b), test, p in zip(pairs, tests, holm([each.p_value for each in tests]), strict=True):
+        if p < SIGNIFICANCE:
+            ahead, behind = (a, b) if test.only_first > test.only_second else (b, a)
+            beaten[ahead].append(behind)
+    return beaten
+
+
+def _against(evaluation: Evaluation, first: str, label: str) -> tuple[int, int, int]:
+    """Queries that a row answers better than the first row, as well, and worse."""
+    mine, other = evaluation[label].per_query, evaluation[first].per_query
+    by_rank = next((name for name in RANKS if name in mine), None)
+    if by_rank is not None:
+        gain = np.sign(other[by_rank] - mine[by_rank])
+    elif "R@1" in mine:
+        gain = np.sign(mine["R@1"] - other["R@1"])
+    else:
+        return 0, 0, 0
+    return int((gain > 0).sum()), int((gain == 0).sum()), int((gain < 0).sum())
+
+
+def row_title(label: str) -> str:
+    """The name of a row in a table, as the paper writes it.
+
+    >>> row_title("sn"), row_title("none"), row_title("sparse_k(k=5)")
+    ('+SN', 'no correction', '+M5N')
+    """
+    title = re.sub(r"^sparse_k\(k=(\d+)\)$", r"M\1N", title_of(label))
+    return title if label == "none" else f"+{title}"
 
 
 def series_name(label: str, *, transductive: bool = False) -> str:
@@ -122,7 +189,7 @@ def series_name(label: str, *, transductive: bool = False) -> str:
     >>> series_name("sn"), series_name("sn", transductive=True)
     ('SN', 'SN (transductive)')
     """
-    name = ROW_NAMES.get(label, label).lstrip("+")
+    name = row_title(label).removeprefix("+")
     return f"{name} ({TRANSDUCTIVE})" if transductive else name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from unhub.api.evaluation import Evaluation
@@ -12,10 +13,11 @@ from unhub.api.running import Options, run
 from unhub.core.bias import Bias
 from unhub.core.parameters import count, seed_number
 from unhub.dataset import Dataset
+from unhub.experiments.hashes import contents
 from unhub.experiments.presets import Preset
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import Progress
-from unhub.foundation.wording import spoken
+from unhub.foundation.wording import setting, spoken
 from unhub.methods import COSINE_LIMIT, Method
 from unhub.metrics import metric
 from unhub.scores import spread
@@ -49,6 +51,16 @@ class Run:
     _evaluations: dict[tuple[str | None, str], Evaluation] = field(default_factory=dict, repr=False, compare=False)
     """by bank and direction"""
 
+    @cached_property
+    def contents(self) -> dict[str, Any]:
+        """All that a result depends on but the protocol, with the hashes of files and arrays; computed once."""
+        return contents(self.data)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tables call the dataset and the model."""
+        return self.data.name or "dataset", self.data.model or "model"
+
     @property
     def metrics(self) -> tuple[str, ...]:
         """Those of the dataset, or the usual ones of the set or the task."""
@@ -62,7 +74,7 @@ class Run:
         """A method with the settings of the protocol and of the dataset; banked: with a bank of other queries."""
         data = self.data
         with data.words():
-            return self.preset.method(name, data.modality, direction, banked=banked, given=data.settings)
+            return self.preset.method(name, data.modality, direction, banked=banked, settings=data.settings)
 
     def methods(self, names: Sequence[str], direction: str, *, banked: bool) -> list[Method]:
         """These methods, each as ``method`` gives it."""
@@ -130,40 +142,36 @@ class Run:
         """No correction beside DBSN, or SN, by the name of each direction that the bank serves."""
         pairs = {}
         for title, way in self.data.directions_of(bank).items():
-            done, relevance = self.evaluation(way, bank), self.data.relevance(way)
+            evaluation, relevance = self.evaluation(way, bank), self.data.relevance(way)
             assert relevance is not None
-            after = done[next(name for name in AFTER if name in done.rows)]
-            pairs[title] = RankingPair(done["none"], after, relevance, *self.data.items(way))
+            after = evaluation[next(name for name in AFTER if name in evaluation.rows)]
+            pairs[title] = RankingPair(evaluation["none"], after, relevance, *self.data.items(way))
         return pairs
 
     def refuse_scores(self) -> None:
         """Refuses test scores that are all the same, and logits where the temperatures are published ones."""
         scores = spread(self.data.test_scores())
-        if scores.low == scores.high:
-            raise InputError(
-                f"{self.data.prefix}every test score is {scores.low:.3g}, which ranks nothing; check the data."
-            )
-        if self.preset.published and "tau" not in self.data.settings and scores.largest > COSINE_LIMIT:
-            raise InputError(
-                f"{self.data.prefix}the test scores run from {scores.low:.3g} to {scores.high:.3g} and look like "
-                f"logits, but the temperatures of the protocol {self.preset.name} are for cosines; use the protocol "
-                f'auto, divide the scores by their logit scale (often 100), or write tau = "auto" (about '
-                f"{scores.tau:.2g} here) in the section [settings]."
-            )
+        with self.data.words():
+            if scores.low == scores.high:
+                raise InputError(f"every test score is {scores.low:.3g}, which ranks nothing; check the data.")
+            if self.preset.published and "tau" not in self.data.settings and scores.largest > COSINE_LIMIT:
+                raise InputError(
+                    f"the test scores run from {scores.low:.3g} to {scores.high:.3g} and look like logits, but the "
+                    f"temperatures of the protocol {self.preset.name} are for cosines; use the protocol auto, divide "
+                    f"the scores by their logit scale (often 100), or pass {setting('tau', 'auto')} (about "
+                    f"{scores.tau:.2g} here)."
+                )
 
 
 def _selection(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[str, ...]) -> Evaluation:
     """The evaluation with these methods and metrics alone, and the rank per query."""
 
-    def chosen(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: values[name] for name in metrics if name in values}
+    def chosen(values: Mapping[str, Any], *more: str) -> dict[str, Any]:
+        return {name: values[name] for name in (*metrics, *more) if name in values}
 
     rows = {
         label: replace(
-            row,
-            values=chosen(row.values),
-            intervals=chosen(row.intervals),
-            per_query=chosen(row.per_query) | {RANK: row.per_query[RANK]},
+            row, values=chosen(row.values), intervals=chosen(row.intervals), per_query=chosen(row.per_query, RANK)
         )
         for label, row in evaluation.rows.items()
         if row.method in methods

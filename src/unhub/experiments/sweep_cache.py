@@ -1,4 +1,4 @@
-"""Points of a sweep, kept as they are finished: a line of JSON each, so that an interrupted sweep goes on."""
+"""Points of a sweep, saved as they are finished: a line of JSON each, so that an interrupted sweep continues."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
 
 BEGINNING = '{"sweep": '
-"""of every file of kept points"""
+"""of every file of points"""
 
 
 @dataclass(frozen=True)
 class Point:
-    """What one method gave at one place of a sweep: its values, and the interval of R@1 over queries."""
+    """One method at one place of a sweep: its values, and the interval of R@1 over queries."""
 
     at: float
     round: int
@@ -39,14 +39,12 @@ class SweepCache:
         self.about = json.loads(json.dumps(about))
         self.jobs: dict[str, list[Point]] = {}
         if path is not None and path.is_symlink():
-            raise InputError(
-                f"{path} is a link, and unhub sweep makes none there; remove it, or choose another folder."
-            )
+            raise InputError(f"{path} is a link, which no sweep writes; remove it, or choose another folder.")
         if path is not None and path.exists():
             self._read(path, anew)
 
     def add(self, job: str, points: list[Point]) -> None:
-        """Keeps the points of a job; the line is on the disk when this comes back."""
+        """Saves the points of a job; the line is on the disk when this returns."""
         self.jobs[job] = points
         if self.path is None:
             return
@@ -70,42 +68,27 @@ class SweepCache:
         if not whole:
             path.unlink()
             return
-        told = [self._parsed(path, at, line) for at, line in enumerate(whole)]
-        if told[0]["sweep"] != self.about:
-            if not anew:
-                raise InputError(
-                    f"{path} holds a sweep of other files or settings; choose another folder, or remove it."
-                )
-            path.unlink()
-            return
         try:
-            self.jobs = {str(each["job"]): [point_of(one) for one in each["points"]] for each in told[1:]}
+            records = [dict(json.loads(line)) for line in whole]
+            same = records[0]["sweep"] == self.about
+            used = records[1:] if same else []
+            self.jobs = {str(each["job"]): [point_of(one) for one in each["points"]] for each in used}
             if not all(self.jobs.values()):
                 raise ValueError("a job without a point")
-        except (AttributeError, LookupError, TypeError, ValueError):
-            raise InputError(_damaged(path)) from None
-        if len(whole) < len(lines):
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            raise InputError(f"{path} is damaged; remove it to begin the sweep again.") from None
+        if not same and not anew:
+            raise InputError(f"{path} holds a sweep of other files or settings; choose another folder, or remove it.")
+        if not same:
+            path.unlink()
+        elif len(whole) < len(lines):
             with replace_file(path, follow_links=False) as temporary:
                 Path(temporary).write_text("".join(whole), encoding="utf-8")
 
-    @staticmethod
-    def _parsed(path: Path, at: int, line: str) -> dict[str, Any]:
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError):
-            told = None
-        if not isinstance(told, dict):
-            raise InputError(_damaged(path, f" in line {at + 1}"))
-        return told
 
-
-def _damaged(path: Path, where: str = "") -> str:
-    return f"{path} is damaged{where}; remove it to begin the sweep again."
-
-
-def point_of(told: dict[str, Any]) -> Point:
-    """A point as it was kept; a LookupError, TypeError or ValueError if it is none."""
-    point = Point(**told)
+def point_of(record: dict[str, Any]) -> Point:
+    """A saved point; a LookupError, TypeError or ValueError if it is none."""
+    point = Point(**record)
     texts = (point.bank, point.method, point.label)
     numbers = [point.at, point.round, *point.values.values(), *(point.interval or ())]
     if not (all(isinstance(each, str) for each in texts) and isinstance(point.settings, dict)):

@@ -1,8 +1,8 @@
-"""What each sweep does: a list of jobs, each of which gives points."""
+"""The jobs of each sweep; each job gives points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -19,6 +19,7 @@ from unhub.methods import Method, method, method_class, settings
 from unhub.metrics import emd
 from unhub.scores import spread
 
+METHODS = ("is", "sn", "dbsn")
 METRICS = ("R@1", "skew@1", "skew@10")
 TAUS = tuple(float(each) for each in np.linspace(0.005, 0.025, 9))
 RELATIVE = (1 / 12, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 1.0, 1.5, 2.0)
@@ -37,7 +38,7 @@ Job = tuple[str, Callable[[], list[Point]]]
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """A sweep of one experiment: with which bank, how often drawn anew, and whether temperatures follow the scores."""
+    """A sweep of one run: its bank, how often parts are drawn, and whether temperatures follow the scores."""
 
     run: Run
     bank: str | None
@@ -45,22 +46,19 @@ class SweepSettings:
     seed: int
     relative: bool
     way: str = "forward"
-    """or reverse: the targets ask, and the banks change places"""
+    """or reverse: queries and targets change places"""
 
     @property
     def reverse(self) -> bool:
-        """Whether the targets ask."""
+        """Whether queries and targets change places."""
         return self.way == "reverse"
 
-    @property
-    def dual(self) -> bool:
-        """Whether the bank has targets, so that DBSN can learn from it."""
-        return self.bank is not None and self.run.data.banks[self.bank].has_targets
-
-    def methods(self, *names: str) -> list[Method]:
-        """These methods, as the preset has them; those that need a target bank only where there is one."""
-        wanted = tuple(name for name in names if self.dual or not method_class(name).requires)
-        return self.run.methods(wanted, self.way, banked=self.bank is not None)
+    def methods(self, *names: str, bank: str | None = None) -> list[Method]:
+        """These methods as the protocol has them; those that need a target bank only where there is one."""
+        bank = bank or self.bank
+        dual = bank is not None and self.run.data.banks[bank].has_targets
+        wanted = tuple(name for name in names if dual or not method_class(name).requires)
+        return self.run.methods(wanted, self.way, banked=bank is not None)
 
     def points(
         self, at: float, chosen: list[Method], *, round: int = 0, part: Bank | None = None,
@@ -68,62 +66,43 @@ class SweepSettings:
     ) -> list[Point]:  # fmt: skip
         """A point for each of these methods; part: replaces the bank. more: values that belong to all of them."""
         data, name = self.run.data, bank or self.bank
-        used = name
         if part is not None:
-            used = name or PART
-            data = data.with_bank(used, part)
+            data = data.with_bank(name or PART, part)
             data.allow_overlap |= name is None  # a part of the test queries is their bank
-        done = self.run.evaluate(chosen, self.way, METRICS, bank=used, data=data)
+        evaluation = self.run.evaluate(
+            chosen, self.way, METRICS, bank=name if part is None else name or PART, data=data
+        )
         return [
             Point(
                 at, round, name or QUERY_AWARE, row.method, {**row.values, **(more or {})}, row.intervals.get("R@1"),
                 dict(row.settings), label,
             )
-            for row in done.rows.values()
+            for row in evaluation.rows.values()
         ]  # fmt: skip
 
+    def uncorrected(self) -> Job:
+        """The job with no correction, which every sweep begins with."""
+        return "none", lambda: self.points(0.0, self.methods("none"))
 
-def _none(sweep: SweepSettings) -> Job:
-    return "none", lambda: sweep.points(0.0, sweep.methods("none"))
 
+def _hyper_parameter(name: str, places: Sequence[float], sweep: SweepSettings) -> Iterator[Job]:
+    """IS, SN and, with a bank of targets, DBSN at each value of a hyper-parameter that they have."""
+    yield sweep.uncorrected()
+    if name == "tau" and sweep.relative:
+        std = spread(sweep.run.data.test_scores()).std
+        places = [std * each for each in RELATIVE]
 
-def _each(sweep: SweepSettings, places: tuple[float, ...], field: str, names: tuple[str, ...]) -> Iterator[Job]:
-    """A job for each value of one hyper-parameter."""
-
-    def job(value: float, exact: float) -> list[Point]:
-        chosen = [method(each, cast(Any, {field: exact})) for each in sweep.methods(*names) if field in settings(each)]
-        return sweep.points(value, chosen)
+    def job(value: float) -> list[Point]:
+        methods = [each for each in sweep.methods(*METHODS) if name in settings(each)]
+        return sweep.points(float(value), [method(each, cast(Any, {name: value})) for each in methods])
 
     for value in places:
-        exact = round(value) if field == "iterations" else value
-        yield f"{field}={value:.6g}", partial(job, value, exact)
-
-
-def tau(sweep: SweepSettings) -> Iterator[Job]:
-    """IS, SN and, with a bank of targets, DBSN at nine temperatures."""
-    yield _none(sweep)
-    places = TAUS
-    if sweep.relative:
-        std = spread(sweep.run.data.test_scores()).std
-        places = tuple(std * each for each in RELATIVE)
-    yield from _each(sweep, places, "tau", ("is", "sn", "dbsn"))
-
-
-def strength(sweep: SweepSettings) -> Iterator[Job]:
-    """How much of the bias is added."""
-    yield _none(sweep)
-    yield from _each(sweep, STRENGTHS, "strength", ("is", "sn", "dbsn"))
-
-
-def iterations(sweep: SweepSettings) -> Iterator[Job]:
-    """How many rounds SN and DBSN take."""
-    yield _none(sweep)
-    yield from _each(sweep, tuple(float(each) for each in ROUNDS), "iterations", ("sn", "dbsn"))
+        yield f"{name}={value:.6g}", partial(job, value)
 
 
 def bank_size(sweep: SweepSettings) -> Iterator[Job]:
     """Random parts of a bank, drawn anew in each round, with their distances to the targets and the queries."""
-    yield _none(sweep)
+    yield sweep.uncorrected()
     whole = _whole_bank(sweep)
     first = whole.queries if whole.scores is None else whole.scores
     sizes = 0 if first is None else len(first), _target_count(whole)
@@ -136,7 +115,7 @@ def bank_size(sweep: SweepSettings) -> Iterator[Job]:
         drawn = part.targets if sweep.reverse else part.queries
         more = {} if drawn is None else _distances(sweep, drawn)
         more |= {BANK_QUERIES: float(len(others) if sweep.reverse and others is not None else len(rows))}
-        return sweep.points(ratio, sweep.methods("is", "sn", "dbsn"), round=turn, part=part, more=more)
+        return sweep.points(ratio, sweep.methods(*METHODS), round=turn, part=part, more=more)
 
     for turn in range(sweep.rounds):
         for ratio in RATIOS:
@@ -145,13 +124,11 @@ def bank_size(sweep: SweepSettings) -> Iterator[Job]:
 
 def bank_source(sweep: SweepSettings) -> Iterator[Job]:
     """Every bank: how far its queries are from the test queries, and what it gives."""
-    data = sweep.run.data
-    yield _none(sweep)
+    yield sweep.uncorrected()
 
     def job(name: str) -> list[Point]:
-        far = _distances(sweep, data.rows("targets" if sweep.reverse else "queries", name))
-        names = ("is", "sn", *(("dbsn",) if data.banks[name].has_targets else ()))
-        chosen = sweep.run.methods(names, sweep.way, banked=True)
+        far = _distances(sweep, sweep.run.data.rows("targets" if sweep.reverse else "queries", name))
+        chosen = sweep.methods(*METHODS, bank=name)
         return sweep.points(far[TO_QUERIES], chosen, bank=name, label=name, more=far)
 
     for name in sources(sweep.run, sweep.way):
@@ -204,9 +181,9 @@ def _distances(sweep: SweepSettings, bank: Any) -> dict[str, float]:
 
 
 SWEEPS: dict[str, Callable[[SweepSettings], Iterator[Job]]] = {
-    "tau": tau,
+    "tau": partial(_hyper_parameter, "tau", TAUS),
     "bank-size": bank_size,
     "bank-source": bank_source,
-    "strength": strength,
-    "iterations": iterations,
+    "strength": partial(_hyper_parameter, "strength", STRENGTHS),
+    "iterations": partial(_hyper_parameter, "iterations", ROUNDS),
 }

@@ -1,17 +1,15 @@
-"""Sweeps: what a temperature, the size of a bank, its source, the strength or the rounds do.
+"""Sweeps: the effect of temperature, bank size, bank source, strength and iterations.
 
-Each is a list of jobs whose points are kept as they come, so that an interrupted sweep goes on.
+Each is a list of jobs whose points are saved as they come, so that an interrupted sweep continues.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
 from unhub.api.facade import facade, open_dataset
-from unhub.dataset import Dataset
-from unhub.experiments.hashes import contents
+from unhub.dataset import TEST_QUERIES, Dataset
 from unhub.experiments.presets import Preset, preset
 from unhub.experiments.run import Run
 from unhub.experiments.sweep_cache import Point, SweepCache
@@ -20,6 +18,7 @@ from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import slug
 from unhub.foundation.types import Progress
+from unhub.foundation.wording import no_such
 
 
 @facade
@@ -53,79 +52,80 @@ def sweep(
     progress: called with the name of the work, how much is done, and how much there is.
 
     Returns a Point for each place and method.
+
+    >>> import numpy as np
+    >>> scores = np.eye(20) + np.linspace(0, 0.5, 20)
+    >>> points = sweep(Dataset(scores=scores, relevant="aligned"), "strength")
+    >>> [point.method for point in points[:3]], points[0].values["R@1"]
+    (['none', 'is', 'sn'], 100.0)
     """
-    data = open_dataset(data)
-    chosen = preset(protocol)
-    relative = not chosen.published if relative is None else relative
-    run = Run(data, chosen)
-    _refuse(data, over, bank)
-    way = _way(run, over, bank, direction)
+    return run_sweep(
+        Run(open_dataset(data), preset(protocol), progress), over, bank, direction,
+        rounds=rounds, seed=seed, relative=relative, folder=folder, anew=anew,
+    )  # fmt: skip
+
+
+def run_sweep(
+    run: Run, over: str, bank: str | None, direction: str | None, *, rounds: int, seed: int,
+    relative: bool | None = None, folder: str | os.PathLike[str] | None = None, anew: bool = False,
+) -> list[Point]:  # fmt: skip
+    """The points of a sweep of a run; arguments as in ``sweep``."""
+    data = run.data
+    relative = not run.preset.published if relative is None else relative
+    with data.words():
+        bank = data.bank_name(bank or TEST_QUERIES)
+        _refuse(data, over)
+        way = _way(run, over, bank, direction)
     if not (relative and over == "tau"):
         run.refuse_scores()
-    about = {"over": over, "protocol": chosen.name, "bank": bank, "rounds": rounds, "seed": seed, "relative": relative}
-    about |= {"direction": way, "unhub": VERSION, **contents(data)}
+    about = {"over": over, "protocol": run.preset.name, "bank": bank, "rounds": rounds, "seed": seed}
+    about |= {"relative": relative, "direction": way, "unhub": VERSION, **run.contents}
     stem = sweep_stem(data, over, direction, bank)
     cache = SweepCache(None if folder is None else Path(folder) / f"{stem}.jsonl", about, anew=anew)
     jobs = list(SWEEPS[over](SweepSettings(run, bank, rounds, seed, relative, way)))
-    for done, (name, make) in enumerate(jobs):
-        if progress is not None:
-            progress(f"{over}: {name}", done, len(jobs))
+    for at, (name, points) in enumerate(jobs):
+        if run.progress is not None:
+            run.progress(f"{over}: {name}", at, len(jobs))
         if name not in cache.jobs:
-            cache.add(name, make())
+            cache.add(name, points())
     return [point for name, _ in jobs for point in cache.jobs[name]]
 
 
 def sweep_stem(data: Dataset, over: str, direction: str | None, bank: str | None) -> str:
-    """What the files of a sweep are called: by what it goes over, the direction, and the bank if it has one.
-
-    A sweep over sources has all banks.
-    """
+    """The name of a sweep's files: what it goes over, the direction, and the bank; one over sources has all banks."""
     parts = (direction or data.directions[0], *((bank,) if bank and over != "bank-source" else ()))
     return ".".join((over, *map(slug, parts)))
 
 
 def sweep_ways(run: Run, over: str, bank: str | None) -> dict[str, str]:
-    """The directions of the file that a sweep can go in, forward or reverse by the file's names."""
-    ways = run.data.directions_of(bank)
+    """The directions that a sweep can go in: name -> "forward" or "reverse"."""
+    ways = run.data.directions_of(bank if over != "bank-source" else None)
     if over == "bank-size" and bank is None and run.data.kind == "scores":
-        return dict([*ways.items()][:1])  # a part of a matrix's columns is no bank
+        return dict([*ways.items()][:1])  # some columns of a matrix are no bank
     if over == "bank-source":
-        ways = run.data.directions_of()
         return {title: way for title, way in ways.items() if len(sources(run, way)) > 1}
     return ways
 
 
 def _way(run: Run, over: str, bank: str | None, direction: str | None) -> str:
-    its = run.data
-    known = its.directions if its.both_ways else its.directions[:1]
+    known = run.data.directions_of()
     if direction is None:
         return "forward"
     if direction not in known:
-        raise InputError(f"{its.prefix}there is no direction {direction!r}; it has {' and '.join(known)}.")
+        raise InputError("direction", f"is {direction!r}", f"use one of {', '.join(known)}")
     ways = sweep_ways(run, over, bank)
     if direction not in ways:
         raise InputError(
-            f"{its.prefix}a sweep over {over} cannot go {direction}; that takes embeddings, and banks with targets, "
-            f"which are the queries of that direction."
+            f"a sweep over {over} cannot go {direction}; that needs embeddings, and banks with targets, which are the "
+            f"queries of that direction."
         )
     return ways[direction]
 
 
-def _refuse(data: Dataset, over: str, bank: str | None) -> None:
+def _refuse(data: Dataset, over: str) -> None:
     if over not in SWEEPS:
-        near = difflib.get_close_matches(over, SWEEPS, 1)
-        hint = f"did you mean {near[0]}? There" if near else "there"
-        raise InputError(f"there is no sweep over {over!r}; {hint} are {', '.join(SWEEPS)}.")
-    if bank is not None and bank not in data.banks:
-        known = ", ".join(data.banks) or "none"
-        raise InputError(f"{data.prefix}there is no bank {bank!r}; it has {known}.")
+        raise InputError(no_such("sweep over", over, SWEEPS))
     if over == "bank-size" and data.task_type == "self-retrieval":
-        raise InputError(
-            f"{data.prefix}a sweep over bank-size cannot be made of self-retrieval: items are their own bank, of "
-            f"which no part can be drawn."
-        )
+        raise InputError("a sweep over bank-size is not possible for self-retrieval: items are their own bank.")
     if over == "bank-source" and (data.kind == "scores" or len(data.banks) < 2):
-        raise InputError(
-            f"{data.prefix}a sweep over bank-source needs embeddings and at least two banks; name them in "
-            f"sections such as [banks.val] and [banks.train]."
-        )
+        raise InputError("a sweep over bank-source needs embeddings and at least two banks.")

@@ -9,8 +9,9 @@ keys. So a sentence holds marks instead of names, and the door that shows it fil
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 OPEN, EQUALS, CLOSE = "\ue000", "\ue001", "\ue002"
@@ -35,6 +36,26 @@ def setting(name: str, value: Any) -> str:
 def spoken(text: str, door: Door) -> str:
     """The text with its marks in the words of a door."""
     return _MARK.sub(lambda mark: door(mark[1], mark[2]), text)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A question with the known name that is nearest; other words where none is near.
+
+    >>> did_you_mean("auhtors", ["paper", "authors"]), did_you_mean("mine", ["paper"], "use paper")
+    ('did you mean authors?', 'use paper')
+    """
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]}?" if near else otherwise
+
+
+def no_such(what: str, name: str, known: Iterable[str], listed: str = "") -> str:
+    """The sentence for a name that does not exist; listed: the known names, where they are more than names.
+
+    >>> no_such("figure", "rader", ["radar", "top5"])
+    "there is no figure 'rader'; did you mean radar? There are radar, top5."
+    """
+    hint = did_you_mean(name, known)
+    return f"there is no {what} {name!r}; {f'{hint} There' if hint else 'there'} are {listed or ', '.join(known)}."
 
 
 def in_python(name: str, value: str | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from unhub.experiments.result import ROW_NAMES, SPARSITY, ResultTable, Row, better, metric_title
+from unhub.experiments.result import SPARSITY, ResultTable, Row, better, metric_title, row_title
 from unhub.foundation.tables import escape, tabular
 from unhub.reports.result_tables import number
 
@@ -140,7 +140,7 @@ def heading(table: str, name: str, *, up: bool = False) -> str:
 
 def row_name(row: Row) -> str:
     """What the paper calls a row."""
-    return escape(ROW_NAMES.get(row.label, row.label).removeprefix("+"))
+    return escape(row_title(row.label).removeprefix("+"))
 
 
 def method(row: Row, before: str = "+ ") -> str:

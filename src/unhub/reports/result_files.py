@@ -16,9 +16,8 @@ import numpy as np
 from unhub.api.evaluation import MethodResult
 from unhub.dataset import Dataset
 from unhub.experiments.figure_data import FigureData, SweepData
-from unhub.experiments.pairwise_tests import RANKS
 from unhub.experiments.reproduction import FIGURE_FOLDER, RUN, Plan, Reproduction
-from unhub.experiments.result import ResultTable, Row
+from unhub.experiments.result import RANKS, ResultTable, Row
 from unhub.experiments.run import RANK
 from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file
@@ -62,8 +61,8 @@ class FolderWriter:
     def tables_finished(self, plan: Plan) -> None:
         """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
         facts = {
-            "experiment": str(plan.run.data.path), "protocol": plan.run.preset.name, "bank": plan.bank,
-            "command": self.command, "unhub": VERSION,
+            "experiment": None if plan.run.data.path is None else str(plan.run.data.path),
+            "protocol": plan.run.preset.name, "bank": plan.bank, "command": self.command, "unhub": VERSION,
         }  # fmt: skip
         folder = self.folder / plan.folder
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unhub.experiments.pairwise_tests import SIGNIFICANCE, PairwiseTests
-from unhub.experiments.reference import DOUBTED
-from unhub.experiments.reference.comparison import Comparison
-from unhub.experiments.result import ROW_NAMES, SPARSITY, TRANSDUCTIVE, ResultTable, Row, metric_title
+from unhub.experiments.reference import DOUBTED, Comparison
+from unhub.experiments.result import (
+    SIGNIFICANCE,
+    SPARSITY,
+    TRANSDUCTIVE,
+    PairwiseTests,
+    ResultTable,
+    Row,
+    metric_title,
+    row_title,
+)
 from unhub.experiments.sweep_cache import Point
 from unhub.foundation.tables import Cell, Table, csv_text
 from unhub.metrics import LEVEL, metric
@@ -57,7 +64,7 @@ def sweep_table(over: str, points: Sequence[Point]) -> Table:
         same = [point for point in points if (point.at, point.label, point.method) == (at, label, method)]
         place = "" if method == "none" else label or f"{at:.4g}"
         means = (_mean([point.values[name] for point in same if name in point.values]) for name in metrics)
-        rows.append(tuple(map(Cell, (place, ROW_NAMES.get(method, method), *means))))
+        rows.append(tuple(map(Cell, (place, row_title(method), *means))))
     return Table(f"sweep over {over}", (over, "method", *metrics), tuple(rows), left=(1,))
 
 
@@ -77,7 +84,7 @@ def comparison_table(table: ResultTable, comparisons: Sequence[Comparison]) -> T
     for each in comparisons:
         difference = "" if each.difference is None else f"{each.difference:+.{3 if each.metric == SPARSITY else 1}f}"
         row = (
-            ROW_NAMES.get(each.method, each.method), each.bank, each.direction, metric_title(table.name, each.metric),
+            row_title(each.method), each.bank, each.direction, metric_title(table.name, each.metric),
             number(each.metric, each.ours), number(each.metric, each.theirs.value), difference,
             DOUBTED.get(each.theirs.flag, ""),
         )  # fmt: skip
@@ -117,7 +124,7 @@ def _cells(table: ResultTable, row: Row, at: int) -> tuple[Cell, ...]:
     """The name of a row with its letter, its bank, and its values."""
     letter = next(iter(row.tests.values())).letter
     bank = "-" if row.method == "none" else f"{row.bank} ({TRANSDUCTIVE})" if row.transductive else row.bank
-    cells = [Cell(f"{ROW_NAMES.get(row.label, row.label)} ({letter})"), Cell(bank)]
+    cells = [Cell(f"{row_title(row.label)} ({letter})"), Cell(bank)]
     for direction, name in _columns(table):
         values = row.values.get(direction, {})
         beats = row.tests[direction].beats if direction in row.tests and name == "R@1" else ""
@@ -141,7 +148,7 @@ def _notes(table: ResultTable) -> tuple[str, ...]:
     for row in table.rows:
         if row.method != "none":
             against = "; ".join(f"{way} {_against(each)}" for way, each in row.tests.items())
-            notes.append(f"{ROW_NAMES.get(row.label, row.label)}, {row.bank}: {against}")
+            notes.append(f"{row_title(row.label)}, {row.bank}: {against}")
     return (*notes, *table.notes)
 
 

@@ -24,7 +24,7 @@ class Targets:
 
     number: IntArray
     """(published,): the row of the same target among ours"""
-    note: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def published(self) -> int:
@@ -49,8 +49,8 @@ def distinct(repeats: BoolArray, what: str) -> Targets:
         return Targets(np.arange(published))
     if count == 1 or published - count < MOSTLY * published:
         same = f"{what} that are the same as the one before, kept: {published - count:,} of {published:,}"
-        return Targets(np.arange(published), same)
-    return Targets(np.cumsum(~repeats) - 1, f"{count:,} different of {published:,} {what}; each was taken once")
+        return Targets(np.arange(published), (same,))
+    return Targets(np.cumsum(~repeats) - 1, (f"{count:,} different of {published:,} {what}; each was taken once",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Answers:
 
 
 def in_order(queries: int, targets: Targets) -> Answers | None:
-    """Those that the order of the rows tells, or None: query i and target i, or as many queries for each target."""
+    """Those by the order of the rows, or None: query i and target i, or as many queries for each target."""
     if queries == targets.published:
         pairs = "query i belongs to target i"
         return Answers(targets.number, pairs if targets.firsts is None else f"{pairs} of the file")
@@ -72,28 +72,18 @@ def in_order(queries: int, targets: Targets) -> Answers | None:
     return Answers(np.arange(queries) // each, f"{each:,} queries for each target, in order")
 
 
-def unknown_targets(queries: int, targets: Targets, *, matrix: bool) -> InputError:
-    """The error where nothing says which target a query asks for."""
-    turned = matrix and targets.published % queries == 0
-    hint = f"if rows are targets, pass {setting('transpose', True)}; otherwise " if turned else ""
-    return InputError(
-        f"{queries:,} queries do not divide evenly among {targets.count:,} targets; {hint}give "
-        f"{argument('relevant')}, a file with the target of each query."
-    )
-
-
 def from_file(
     opener: Opener, source: str, targets: Targets, *, first: int | None, ids: Sequence[str] | None
 ) -> Answers:
-    """Those that a file tells, by the ids of the targets or by their numbers, which start at 0 or 1."""
-    told = opener.column(source, "relevant")
+    """Those of a file, by the ids of the targets or by their numbers, which start at 0 or 1."""
+    column = opener.column(source, "relevant")
     where = f"{argument('relevant')}: {source}"
     if ids is not None and first is None:
         rows = {name: row for row, name in enumerate(ids)}
-        named = [rows.get(str(each)) for each in told.tolist()]
-        if None not in named:
-            return Answers(np.array(named, dtype=np.int64), "targets of queries by their ids")
-    numbers = _whole(told, where)
+        by_id = [rows.get(str(each)) for each in column.tolist()]
+        if None not in by_id:
+            return Answers(np.array(by_id, dtype=np.int64), "targets of queries by their ids")
+    numbers = _whole(column, where)
     low, high = int(numbers.min()), int(numbers.max())
     counted = targets.count if high <= targets.count else targets.published
     base = _first(low, high, counted, where) if first is None else first
@@ -107,7 +97,7 @@ def from_file(
 
 
 def _first(low: int, high: int, counted: int, where: str) -> int:
-    """The number of the first target, if the numbers tell: only one that starts at 1 has the count among them."""
+    """The number of the first target, if the numbers show it: only one that starts at 1 has the count among them."""
     if low > 0 and high < counted:
         raise InputError(
             f"{where} has numbers from {low:,} to {high:,} for {counted:,} targets, which may start at 0 or at 1; say "
@@ -116,22 +106,19 @@ def _first(low: int, high: int, counted: int, where: str) -> int:
     return 1 if low > 0 else 0
 
 
-def _whole(told: AnyArray, where: str) -> IntArray:
+def _whole(column: AnyArray, where: str) -> IntArray:
     try:
-        numbers = told.astype(np.float64)
+        numbers = column.astype(np.float64)
     except ValueError:
+        texts = map(str, column.tolist())
+        odd = next(text for text in texts if not text.lstrip("-").replace(".", "", 1).isdigit())
         raise InputError(
-            f"{where} holds what is no number, such as {_odd(told)!r}; give the number of a target for each query, or "
+            f"{where} holds what is no number, such as {odd!r}; give the number of a target for each query, or "
             f"ids that are all in {argument('target_ids')}."
         ) from None
     if not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InputError(f"{where} holds numbers that are not whole; give the number of a target for each query.")
     return numbers.astype(np.int64)
-
-
-def _odd(told: AnyArray) -> str:
-    """The first that is no number."""
-    return next(text for text in map(str, told.tolist()) if not text.lstrip("-").replace(".", "", 1).isdigit())
 
 
 NOTHING = "-"
@@ -146,42 +133,43 @@ def read_captions(
     The file has one for each published query or for each that is left: a list in their order, or those of each target
     by its id. target: (published query,), where it is known. left: the same of those that are ``used``.
     """
-    told, where = opener.texts(source, "captions"), f"{argument('captions')}: {source}"
-    if isinstance(told, dict):
+    texts, where = opener.texts(source, "captions"), f"{argument('captions')}: {source}"
+    if isinstance(texts, dict):
         if ids is None:
             raise InputError(f"{where} has captions by id; give {argument('target_ids')}, the id of each target.")
-        named = {str(key): _captions(each, where) for key, each in told.items()}
-        count = sum(len(named.get(each, ())) for each in ids)
-        found = _by_target(named, where, ids, target if target is not None and count == len(target) else left)
+        by_id = {str(key): _captions(each, where) for key, each in texts.items()}
+        count = sum(len(by_id.get(each, ())) for each in ids)
+        captions = _by_target(by_id, where, ids, target if target is not None and count == len(target) else left)
     else:
-        found = _captions(told, where)
-    if len(found) == len(used):
-        return [each for each, stays in zip(found, used, strict=True) if stays]
-    if len(found) != len(left):
-        raise InputError(f"{where} has {len(found):,} captions but there are {len(left):,} queries; give one for each.")
-    return found
+        captions = _captions(texts, where)
+    if len(captions) == len(used):
+        return [each for each, stays in zip(captions, used, strict=True) if stays]
+    if len(captions) != len(left):
+        count = len(captions)
+        raise InputError(f"{where} has {count:,} captions but there are {len(left):,} queries; give one for each.")
+    return captions
 
 
-def _by_target(named: Mapping[str, list[str]], where: str, ids: Sequence[str], target: IntArray) -> list[str]:
-    """Captions of targets, given to the queries of each in their order."""
-    given = [""] * len(target)
+def _by_target(by_id: Mapping[str, list[str]], where: str, ids: Sequence[str], target: IntArray) -> list[str]:
+    """Captions of targets, assigned to the queries of each in their order."""
+    captions = [""] * len(target)
     rows = iter(np.argsort(target, kind="stable").tolist())
     for name, queries in zip(ids, np.bincount(target, minlength=len(ids)).tolist(), strict=True):
-        if len(named.get(name, ())) != queries:
-            count = f"{len(named[name]):,}" if name in named else "no"
+        own = by_id.get(name, ())
+        if len(own) != queries:
+            count = f"{len(own):,}" if name in by_id else "no"
             raise InputError(f"{where} has {count} captions of {name!r}, a target with {queries:,} queries.")
-        for text, row in zip(named.get(name, ()), rows, strict=False):
-            given[row] = text
-    return given
+        for text, row in zip(own, rows, strict=False):
+            captions[row] = text
+    return captions
 
 
-def _captions(told: Any, where: str) -> list[str]:
-    return [_caption(each, where) for each in (told if isinstance(told, list) else [told])]
-
-
-def _caption(told: Any, where: str) -> str:
-    """One line of text, from text or from a list of words."""
-    words = told if isinstance(told, list) else [told]
-    if not all(isinstance(each, str) for each in words):
-        raise InputError(f"{where} has {short_repr(told)} for a caption; give text, or a list of words.")
-    return " ".join(" ".join(words).split()) or NOTHING
+def _captions(texts: Any, where: str) -> list[str]:
+    """One line for each text or list of words."""
+    lines = []
+    for text in texts if isinstance(texts, list) else [texts]:
+        words = text if isinstance(text, list) else [text]
+        if not all(isinstance(each, str) for each in words):
+            raise InputError(f"{where} has {short_repr(text)} for a caption; give text, or a list of words.")
+        lines.append(" ".join(" ".join(words).split()) or NOTHING)
+    return lines

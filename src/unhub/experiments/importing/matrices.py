@@ -21,7 +21,7 @@ SHOWN = 5
 class Matrix:
     """A view of a published array, with the rows and columns that are taken of it and what they are divided by."""
 
-    found: SourceArray
+    file: SourceArray
     array: AnyArray | FileArray
     rows: IntArray | None = None
     columns: IntArray | None = None
@@ -31,10 +31,7 @@ class Matrix:
     def shape(self) -> tuple[int, int]:
         """(rows, columns) of what is taken."""
         rows, columns = self.array.shape
-        return (
-            rows if self.rows is None else len(self.rows),
-            columns if self.columns is None else len(self.columns),
-        )
+        return rows if self.rows is None else len(self.rows), columns if self.columns is None else len(self.columns)
 
     def blocks(self) -> Iterator[tuple[int, FloatArray]]:
         """float32 blocks, each with its first row."""
@@ -58,20 +55,16 @@ class Matrix:
         return replace(self, rows=before[rows])
 
 
-def oriented(found: SourceArray, *, transpose: bool) -> Matrix:
+def oriented(file: SourceArray, *, transpose: bool) -> Matrix:
     """The whole array with a row for each query or bank item; of three dimensions, the first two are their rows."""
-    if transpose and found.array.ndim == 3:
-        raise found.problem(f"has shape {found.array.shape}; an array of three dimensions is not transposed.")
-    if found.array.ndim == 3:
-        return Matrix(found, _flat(found))
-    return Matrix(found, found.array.T if transpose else found.array)
-
-
-def _flat(found: SourceArray) -> AnyArray | FileArray:
-    """(a, b, c) as (a x b, c)."""
-    if isinstance(found.array, FileArray) and not found.array.fortran:
-        return found.array.flattened()
-    return np.asarray(found.array).reshape(-1, found.array.shape[2])
+    array = file.array
+    if array.ndim == 2:
+        return Matrix(file, array.T if transpose else array)
+    if transpose:
+        raise file.problem(f"has shape {array.shape}; an array of three dimensions is not transposed.")
+    if isinstance(array, FileArray) and not array.fortran:
+        return Matrix(file, array.flattened())
+    return Matrix(file, np.asarray(array).reshape(-1, array.shape[2]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +87,7 @@ class ScoreStats:
 def measure_scores(matrix: Matrix, *, padded: bool = False) -> ScoreStats:
     """The range of the scores, and columns that repeat; NaN and infinities are refused.
 
-    padded: whether rows of nothing but -inf are padding, which is told and not refused.
+    padded: whether rows of nothing but -inf are padding, which is reported and not refused.
     """
     rows, columns = matrix.shape
     low, high = np.inf, -np.inf
@@ -113,7 +106,7 @@ def measure_scores(matrix: Matrix, *, padded: bool = False) -> ScoreStats:
             repeats[still] = (block[:, still] == block[:, still - 1]).all(axis=0)
     refuse_rows(matrix, bad, "NaN or infinite values", "leave these rows out, or write them again")
     if padding.all():
-        raise matrix.found.problem("holds no scores: every row is -inf.")
+        raise matrix.file.problem("holds no scores: every row is -inf.")
     return ScoreStats(low, high, padding, repeats)
 
 
@@ -127,13 +120,13 @@ def lengths(matrix: Matrix) -> tuple[float, float]:
 
 def repeated_rows(matrix: Matrix) -> BoolArray:
     """(row,): whether an embedding is the same as the one before."""
-    found = np.zeros(matrix.shape[0], dtype=bool)
+    repeats = np.zeros(matrix.shape[0], dtype=bool)
     last: FloatArray | None = None
     for start, block in matrix.blocks():
-        found[start + 1 : start + len(block)] = (block[1:] == block[:-1]).all(axis=1)
-        found[start] = last is not None and bool((block[0] == last).all())
+        repeats[start + 1 : start + len(block)] = (block[1:] == block[:-1]).all(axis=1)
+        repeats[start] = last is not None and bool((block[0] == last).all())
         last = block[-1].copy()
-    return found
+    return repeats
 
 
 def refuse_rows(matrix: Matrix, bad: BoolArray, what: str, advice: str) -> None:
@@ -145,4 +138,4 @@ def refuse_rows(matrix: Matrix, bad: BoolArray, what: str, advice: str) -> None:
         places = matrix.rows[places]
     shown = ", ".join(map(str, places[:SHOWN])) + (", …" if len(places) > SHOWN else "")
     count = f"{len(places):,} row{'s' if len(places) > 1 else ''}"
-    raise matrix.found.problem(f"has {what} in {count} ({shown}; rows count from 0); {advice}.")
+    raise matrix.file.problem(f"has {what} in {count} ({shown}; rows count from 0); {advice}.")

@@ -1,9 +1,11 @@
-"""Files as authors publish them: all that unhub reads, and pickles for those who ask for it."""
+"""Files as authors publish them: their paths, and how each is opened; pickles only if they are trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,12 +37,71 @@ from unhub.io.text import read_json, read_lines
 SIMS = "sims"
 """what a matrix is called in dumps that hold more than it"""
 
+AUTO = "auto"
+BANK_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _DIMENSIONS = {1: "one", 2: "two", 3: "three"}
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Published files, by path; scores, or queries and targets, are the test set.
+
+    scores: a matrix (query, target), or (target, its queries, target) padded with -inf; with ``transpose`` all matrices
+    are the other way round. queries, targets: embeddings. banks: for each name its queries and perhaps targets, or one
+    or three matrices, see ``bank_scores``. masks: 0 for a query that there is not. relevant: the target of each query,
+    counted from ``first``, which is found out where it can be. captions: one for each query, or those of each target by
+    its id in ``target_ids``. scale: what scores are divided by. trust: whether pickles are opened.
+    """
+
+    scores: str | None = None
+    queries: str | None = None
+    targets: str | None = None
+    banks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    masks: str | None = None
+    relevant: str | None = None
+    first: int | None = None
+    captions: str | None = None
+    target_ids: str | None = None
+    transpose: bool = False
+    scale: str | float = AUTO
+    trust: bool = False
+
+    def __post_init__(self) -> None:
+        if self.scores is None and (self.queries is None or self.targets is None):
+            raise InputError(
+                f"a test set is missing; give {argument('scores')}, a matrix, or {argument('queries')} and "
+                f"{argument('targets')}, embeddings."
+            )
+        if self.scores is not None and (self.queries is not None or self.targets is not None):
+            raise InputError("scores", f"and {argument('queries')} are two test sets", "give one of them")
+        if self.scores is None and (self.transpose or self.scale != AUTO):
+            name = "transpose" if self.transpose else "scale"
+            raise InputError(name, "is for scores", "leave it out where there are embeddings")
+        if self.first not in (None, 0, 1):
+            raise InputError("first", f"is {self.first}", "targets are counted from 0 or from 1")
+        if self.first is not None and self.relevant is None:
+            raise InputError(
+                "first", f"says where the numbers in {argument('relevant')} start", "give that file, or leave it out"
+            )
+        for name in self.banks:
+            if not BANK_NAME.fullmatch(name):
+                raise InputError(f"bank {name!r} is no name for a bank; use letters, digits, - and _.")
+        if self.scale != AUTO:
+            self._refuse_scale()
+
+    def _refuse_scale(self) -> None:
+        try:
+            divisor = float(self.scale)
+        except ValueError:
+            divisor = math.nan
+        if not (math.isfinite(divisor) and divisor > 0):
+            advice = "give auto, or a positive number that scores are divided by, such as 100"
+            raise InputError("scale", f"is {self.scale!r}", advice)
 
 
 @dataclass(frozen=True, eq=False)
 class SourceArray:
-    """An array as it was found: the argument it was given for, its file, and the numbers, left there if possible."""
+    """An array of a file: the argument it is for, where it is, and the numbers, left in the file if possible."""
 
     name: str
     place: str
@@ -58,30 +119,30 @@ class Opener:
     trust: bool = False
 
     def array(self, source: str, name: str, *, dims: tuple[int, ...] = (2,), kinds: str = NUMBERS) -> SourceArray:
-        """The array of so many dimensions that was named, that is called sims, or that is the only one."""
+        """The array with so many dimensions that is named, called sims, or the only one."""
         address = find(source, name=name)
         contents, label = self._contents(address)
         fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
         key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
         with address.reading(label):
             array = _lazy(contents.parts[key].load())
-        found = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
+        file = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
         if array.dtype.kind not in kinds:
-            check_numbers(f"{argument(name)}: {found.place}", array.dtype)
+            check_numbers(f"{argument(name)}: {file.place}", array.dtype)
         if array.ndim not in dims or 0 in array.shape:
             wanted = " or ".join(_DIMENSIONS[each] for each in dims)
-            raise found.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
-        return found
+            raise file.problem(f"has shape {array.shape}; give an array of {wanted} dimensions that is not empty.")
+        return file
 
     def column(self, source: str, name: str) -> AnyArray:
         """One value for each item, numbers or text."""
         address = find(source, name=name)
         if address.path.suffix.lower() in TEXTS:
             return np.array(read_ids(source, name=name))
-        found = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
-        values = np.asarray(found.array)
+        file = self.array(source, name, dims=(1, 2), kinds=NUMBERS + "U")
+        values = np.asarray(file.array)
         if values.size not in values.shape:
-            raise found.problem(f"has shape {values.shape}; one value for each query is wanted.")
+            raise file.problem(f"has shape {values.shape}; one value for each query is wanted.")
         return values.ravel()
 
     def texts(self, source: str, name: str) -> Any:
