@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from unhub.dataset import Dataset
 from unhub.foundation.errors import InputError, UnhubWarning
 from unhub.foundation.wording import argument
-from unhub.methods import hyper_parameters
+from unhub.methods import HyperParameters, hyper_parameters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,11 +23,12 @@ def facade(function: Callable[P, T]) -> Callable[P, T]:
     signature = inspect.signature(function).parameters
     takes_hyper_parameters = any(each.kind is each.VAR_KEYWORD for each in signature.values())
     arguments = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
+    usual = {*arguments, *(HyperParameters.__annotations__ if takes_hyper_parameters else ())}
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            known = arguments + (hyper_parameters() if takes_hyper_parameters and name not in arguments else [])
+        for name in kwargs.keys() - usual:
+            known = arguments + (hyper_parameters() if takes_hyper_parameters else [])
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."
