@@ -37,8 +37,9 @@ def check_vectors(
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             block = stored.astype(np.float32, copy=False)
             square = np.einsum("ij,ij->i", block, block)
-            if square.min() > SAFE and square.max() < 1 / SAFE:
-                shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
+            low, high = float(square.min()), float(square.max())
+            if low > SAFE and high < 1 / SAFE:
+                shortest, longest = min(shortest, low), max(longest, high)
                 continue
             square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
         bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
