@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 from collections import Counter
+from contextlib import contextmanager
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before SciPy is imported: scikit-learn skips a check without it
 
@@ -46,10 +48,35 @@ def shared_data():
 
 
 @pytest.fixture
-def own_registries(monkeypatch):
+def own_registries():
     """Methods and metrics that a test registers are forgotten after it."""
-    for registry in (methods.registry, metrics.registry):
-        monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
+    registries = methods.registry._REGISTERED, metrics.registry._REGISTERED
+    before = [dict(each) for each in registries]
+    yield
+    for registry, names in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(names)
+
+
+@pytest.fixture
+def calls_of():
+    """A context manager: the arguments of every call of some functions in this thread; none of them is replaced."""
+
+    @contextmanager
+    def watching(*functions):
+        calls, codes = [], {each.__code__ for each in functions}
+
+        def watch(frame, event, _):
+            if event == "call" and frame.f_code in codes:
+                calls.append({"def": frame.f_code.co_name, **frame.f_locals})
+
+        sys.setprofile(watch)
+        try:
+            yield calls
+        finally:
+            sys.setprofile(None)
+
+    return watching
 
 
 @pytest.fixture
@@ -90,27 +117,18 @@ def browser():
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """How often arrays are opened and checked, by the name of the argument."""
-    from unhub.dataset import galleries, reader
+def counted(calls_of):
+    """A context manager: how often each array was opened, and how often it was checked."""
+    from unhub.core.checks import check_scores, survey_vectors
+    from unhub.io import open_rows
 
-    opened, checked = Counter(), Counter()
-    open_rows, check_vectors, check_scores = galleries.open_rows, reader.check_vectors, reader.check_scores
+    @contextmanager
+    def counting():
+        opened, checked = Counter(), Counter()
+        with calls_of(open_rows, survey_vectors, check_scores) as calls:
+            yield opened, checked
+        for call in calls:
+            name = call["name"] if "name" in call else call["rows"].name
+            (opened if call["def"] == "open_rows" else checked)[name] += 1
 
-    def counting_open(source, *, name):
-        opened[name] += 1
-        return open_rows(source, name=name)
-
-    def counting_check(rows, name, **how):
-        checked[name] += 1
-        check_vectors(rows, name, **how)
-
-    def counting_scores(rows, name):
-        checked[name] += 1
-        check_scores(rows, name)
-
-    for module in (galleries, reader):
-        monkeypatch.setattr(module, "open_rows", counting_open)
-    monkeypatch.setattr(reader, "check_vectors", counting_check)
-    monkeypatch.setattr(reader, "check_scores", counting_scores)
-    return opened, checked
+    return counting

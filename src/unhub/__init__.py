@@ -14,6 +14,7 @@ from unhub.foundation import VERSION as __version__
 if TYPE_CHECKING:
     from unhub import io, methods, metrics, stores
     from unhub.api.artefact import load
+    from unhub.api.check import Check, check
     from unhub.api.correction import Correction
     from unhub.api.diagnose import Diagnosis, diagnose
     from unhub.api.evaluate import evaluate
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
     from unhub.dataset import Dataset
-    from unhub.deploy.export import ExportResult, export
-    from unhub.deploy.planning import plan_export
+    from unhub.deploy.export import ExportResult, export, plan_export
     from unhub.deploy.refresh import RefreshResult, refresh
     from unhub.deploy.retriever import Retriever, connect
     from unhub.deploy.rollback import RollbackResult, rollback
@@ -33,85 +33,31 @@ if TYPE_CHECKING:
     from unhub.webapp.server import serve
 
 _HOMES = {
-    "ADDITIVE": "methods",
-    "Correction": "api.correction",
-    "Dataset": "dataset.dataset",
-    "Diagnosis": "api.diagnose",
-    "Encoded": "encoders.run",
-    "Evaluation": "api.evaluation",
-    "ExportResult": "deploy.export",
-    "Hits": "api.hits",
-    "InputError": "foundation.errors",
-    "METHODS": "methods",
-    "MethodResult": "api.evaluation",
-    "MissingDependencyError": "foundation.errors",
-    "RefreshResult": "deploy.refresh",
-    "Retriever": "deploy.retriever",
-    "RollbackResult": "deploy.rollback",
-    "StoreError": "foundation.errors",
-    "UnhubError": "foundation.errors",
-    "UnhubWarning": "foundation.errors",
-    "connect": "deploy.retriever",
-    "diagnose": "api.diagnose",
-    "encode": "encoders.run",
-    "evaluate": "api.evaluate",
-    "export": "deploy.export",
-    "fit": "api.fit",
-    "load": "api.artefact",
-    "normalize": "api.normalize",
-    "plan_export": "deploy.planning",
-    "refresh": "deploy.refresh",
-    "register_method": "methods",
-    "rollback": "deploy.rollback",
-    "report": "report.report",
-    "reproduce": "experiments.reproduction",
-    "serve": "webapp.server",
-    "sweep": "experiments.sweeps",
-}
+    "ADDITIVE": "methods", "Check": "api.check", "Correction": "api.correction", "Dataset": "dataset.dataset",
+    "Diagnosis": "api.diagnose", "Encoded": "encoders.run", "Evaluation": "api.evaluation",
+    "ExportResult": "deploy.export", "Hits": "api.hits", "InputError": "foundation.errors", "METHODS": "methods",
+    "MethodResult": "api.evaluation", "MissingDependencyError": "foundation.errors", "RefreshResult": "deploy.refresh",
+    "Retriever": "deploy.retriever", "RollbackResult": "deploy.rollback", "StoreError": "foundation.errors",
+    "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors", "check": "api.check",
+    "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
+    "export": "deploy.export", "fit": "api.fit", "load": "api.artefact", "normalize": "api.normalize",
+    "plan_export": "deploy.export", "refresh": "deploy.refresh", "register_method": "methods",
+    "report": "report.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
+    "serve": "webapp.server", "sweep": "experiments.sweeps",
+}  # fmt: skip
 """name -> the module it lives in, imported when the name is first used"""
 
 __all__ = [
-    "ADDITIVE",
-    "METHODS",
-    "Correction",
-    "Dataset",
-    "Diagnosis",
-    "Encoded",
-    "Evaluation",
-    "ExportResult",
-    "Hits",
-    "InputError",
-    "MethodResult",
-    "MissingDependencyError",
-    "RefreshResult",
-    "Retriever",
-    "RollbackResult",
-    "StoreError",
-    "UnhubError",
-    "UnhubWarning",
-    "__version__",
-    "connect",
-    "diagnose",
-    "encode",
-    "evaluate",
-    "export",
-    "fit",
-    "io",
-    "load",
-    "methods",
-    "metrics",
-    "normalize",
-    "plan_export",
-    "refresh",
-    "register_method",
-    "rollback",
-    "serve",
-    "stores",
-]
+    "ADDITIVE", "METHODS", "Check", "Correction", "Dataset", "Diagnosis", "Encoded", "Evaluation", "ExportResult",
+    "Hits", "InputError", "MethodResult", "MissingDependencyError", "RefreshResult", "Retriever", "RollbackResult",
+    "StoreError", "UnhubError", "UnhubWarning", "__version__", "check", "connect", "diagnose", "encode", "evaluate",
+    "export", "fit", "io", "load", "methods", "metrics", "normalize", "plan_export", "refresh", "register_method",
+    "report", "reproduce", "rollback", "serve", "stores", "sweep",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported on first use, so that ``import unhub`` costs next to nothing."""
+    """A public name, imported on first use, so that ``import unhub`` is fast."""
     if name in ("io", "methods", "metrics", "stores"):
         return importlib.import_module(f"unhub.{name}")
     if name not in _HOMES:

@@ -6,9 +6,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from unhub.api.correction import Correction
 from unhub.api.fit import fit
-from unhub.core.augmentation import augment_targets
+from unhub.core.bias import augment_targets
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Temperature
 from unhub.foundation.errors import InputError
@@ -34,11 +33,11 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     tau, tau1, tau2, iterations, tol, strength, k, alpha, w, gamma, reg: hyper-parameters of the method, as in
     ``unhub.fit``; None leaves each to the method, whose temperature then follows the spread of the bank's scores.
     query_bank: (bank, dim), past queries embedded as the gallery is: an array or a path. None: the gallery is its own
-    bank, each target asked for by all the others and never by itself, since the perfect score of a vector with itself
-    would drown every other. That suits search within one kind of item (image to image), not across two (text to image).
+    bank, with the score of each vector with itself left out. That suits search within one kind of item (image to
+    image), not across two (text to image).
     target_bank: (bank, dim), other targets, which dbsn and dualis need.
     metric, normalize, memory: as in ``unhub.fit``, except that rows are scaled to unit length unless normalize=False.
-    n_neighbors: how many neighbours ``kneighbors`` gives when it is not told.
+    n_neighbors: how many neighbours ``kneighbors`` gives by default.
 
     Fitted: ``correction_`` (all that ``unhub.Correction`` can do), ``bias_`` and ``hubness_`` (gallery,),
     ``n_features_in_``.
@@ -71,29 +70,19 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         memory: str | int | None = None,
         n_neighbors: int = 10,
     ) -> None:
-        self.method = method
-        self.tau = tau
-        self.tau1 = tau1
-        self.tau2 = tau2
-        self.iterations = iterations
-        self.tol = tol
-        self.strength = strength
-        self.k = k
-        self.alpha = alpha
-        self.w = w
-        self.gamma = gamma
-        self.reg = reg
-        self.query_bank = query_bank
-        self.target_bank = target_bank
-        self.metric = metric
-        self.normalize = normalize
-        self.memory = memory
-        self.n_neighbors = n_neighbors
+        self.method, self.query_bank, self.target_bank = method, query_bank, target_bank
+        self.tau, self.tau1, self.tau2 = tau, tau1, tau2
+        self.iterations, self.tol, self.strength = iterations, tol, strength
+        self.k, self.alpha, self.w, self.gamma, self.reg = k, alpha, w, gamma, reg
+        self.metric, self.normalize, self.memory, self.n_neighbors = metric, normalize, memory, n_neighbors
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Estimates the bias of the gallery X (gallery, dim); y is not looked at."""
+        """Estimates the bias of the gallery X (gallery, dim); y is ignored."""
         gallery = validate_data(self, X, dtype=np.float32, ensure_min_samples=1 if self.query_bank is not None else 2)
-        self.correction_ = self._correction(gallery)
+        bank = gallery if self.query_bank is None else self.query_bank
+        reading: Any = {"metric": self.metric, "normalize": self.normalize, "memory": self.memory}
+        banks: Any = {"query_bank": bank, "target_bank": self.target_bank, "ignore_self": self.query_bank is None}
+        self.correction_ = fit(self._method(), targets=gallery, **banks, **reading)
         self.bias_ = self.correction_.bias
         self.hubness_ = self.correction_.hubness
         return self
@@ -116,8 +105,8 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ) -> tuple[FloatArray, IntArray] | IntArray:
         """The nearest gallery rows of queries X, nearest first: distances and indices, (query, n_neighbors) each.
 
-        The distance is 1 - (score + bias), because scikit-learn has the smaller one nearer: the only place in unhub
-        where a sign is turned. It orders neighbours, and may be negative; equal ones go to the lower index.
+        The distance is 1 - (score + bias), because in scikit-learn smaller is nearer: the only place in unhub that
+        flips a sign. It may be negative; equal distances go to the lower index.
         """
         check_is_fitted(self)
         queries = validate_data(self, X, dtype=np.float32, reset=False)
@@ -133,9 +122,9 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def score(self, X: Any, y: Any) -> float:
         """R@1, between 0 and 1: the share of queries X whose first neighbour is their target, row y of the gallery."""
-        found = np.asarray(self.kneighbors(X, n_neighbors=1, return_distance=False))
-        right = Relevance.from_index(y, gallery=self.bias_.size, queries=len(found)).targets
-        return float(np.mean(found[:, 0] == right))
+        first = np.asarray(self.kneighbors(X, n_neighbors=1, return_distance=False))[:, 0]
+        right = Relevance.from_index(y, gallery=self.bias_.size, queries=len(first)).targets
+        return float(np.mean(first == right))
 
     @property
     def _n_features_out(self) -> int:
@@ -146,18 +135,6 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
-    def _correction(self, gallery: FloatArray) -> Correction:
-        return fit(
-            self._method(),
-            targets=gallery,
-            query_bank=gallery if self.query_bank is None else self.query_bank,
-            target_bank=self.target_bank,
-            ignore_self=self.query_bank is None,
-            metric=self.metric,
-            normalize=self.normalize,
-            memory=self.memory,
-        )
-
     def _method(self) -> AdditiveMethod:
         values = {name: getattr(self, name) for name in HyperParameters.__annotations__}
         given = {name: value for name, value in values.items() if value is not None}
@@ -167,9 +144,9 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """The fitted bias of rows that are in the gallery, the extended one of all others."""
         fitted = self.correction_._digests
         assert fitted is not None, "a correction fitted on vectors knows them"
-        asked, order = row_digests(targets), np.argsort(fitted, kind="stable")
-        place = order[np.searchsorted(fitted, asked, sorter=order).clip(max=fitted.size - 1)]
-        known = fitted[place] == asked
+        digests, order = row_digests(targets), np.argsort(fitted, kind="stable")
+        place = order[np.searchsorted(fitted, digests, sorter=order).clip(max=fitted.size - 1)]
+        known = fitted[place] == digests
         bias = np.where(known, self.bias_[place], np.float32(0))
         if not known.all():
             bias[~known] = self.correction_.extend(targets[~known])

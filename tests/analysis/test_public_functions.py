@@ -45,7 +45,7 @@ def test_a_report_of_a_correction_in_memory(arrays, tmp_path):
     result = unhub.report(correction, tmp_path / "sn.html", **parts)
     judged = unhub.evaluate(correction=correction, **parts)
     assert result.table.lines[1].values["R@1"] == judged["sn"]["R@1"]
-    assert result.table.lines[1].name == "SN, as saved"
+    assert result.table.lines[1].name == "SN as saved"
 
 
 def test_what_a_report_shows_of_a_method_is_what_evaluate_gives(folder, arrays):
@@ -63,15 +63,15 @@ def test_the_default_of_a_report_is_the_temperature_that_a_fit_deploys(folder, a
 
 
 def test_a_report_opens_and_checks_each_array_once(folder, counted):
-    unhub.report(folder / "experiment.toml", None)
-    assert counted[0] == counted[1] == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}
+    with counted() as (opened, checked):
+        unhub.report(folder / "experiment.toml", None)
+    assert opened == checked == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}
 
 
 def test_a_page_of_arrays_in_memory_has_no_command(arrays):
     data = unhub.Dataset(**arrays, settings={"tau": TAU})
     with unhub.serve(data, port=0, block=False) as page:
-        with urllib.request.urlopen(f"{page.url}api/view?method=sn", timeout=60) as answer:
-            view = json.load(answer)
+        view = json.load(urllib.request.urlopen(f"{page.url}api/view?method=sn", timeout=60))
     assert view["command"] == ""
     assert sum(view["counts_before"]) == QUERIES
     result = unhub.evaluate(**arrays, methods=["none", "sn"], tau=TAU)

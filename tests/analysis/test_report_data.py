@@ -239,7 +239,7 @@ def correction(folder):
 def test_a_correction_is_judged_with_the_bias_in_its_file(folder, correction):
     parts = {"queries": folder / "queries.npy", "relevant": np.load(folder / "relevant.npy")}
     told = report_data(Session.open(correction, **parts))
-    assert told.table.lines[1].name == "SN, as saved"
+    assert told.table.lines[1].name == "SN as saved"
     fixed = scores_of(folder) + unhub.load(correction).bias
     right = fixed.argmax(axis=1) == np.load(folder / "relevant.npy")
     assert told.table.lines[1].values["R@1"] == pytest.approx(100 * right.mean())
@@ -265,7 +265,7 @@ def test_a_dbsn_correction_needs_no_target_bank_to_be_reported(folder, tmp_path)
     )
     made.save(tmp_path / "dbsn.unhub")
     told = report_data(Session.open(tmp_path / "dbsn.unhub", queries=str(folder / "queries.npy")))
-    assert told.table.lines[1].name == "DBSN, as saved"
+    assert told.table.lines[1].name == "DBSN as saved"
     assert any("its target bank is not in the file of the correction" in note for note in told.notes)
 
 

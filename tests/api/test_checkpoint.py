@@ -1,6 +1,7 @@
 """A fit that was interrupted goes on where it was, to the last bit."""
 
 import errno
+import itertools
 import os
 import re
 import shutil
@@ -23,14 +24,15 @@ ROWS, COLUMNS = 130, 90
 BYTES = {"cached": 8, "cached in 16 bits": 4, "partly cached": 2, "streamed": 1}
 """memory for each score with which a plan is the fastest that fits"""
 
-COMPILED = Execution(compiled=True)
+
+def always(**how):
+    """Execution whose clock gains a second whenever somebody looks, so that every round is written."""
+    return Execution(clock=itertools.count().__next__, **how)
+
+
+COMPILED = always(compiled=True)
 
 by_plan = pytest.mark.parametrize("kind", BYTES)
-
-
-@pytest.fixture(autouse=True)
-def compiled_and_always_written(monkeypatch):
-    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
 
 
 @pytest.fixture
@@ -86,8 +88,8 @@ def test_a_resumed_fit_is_the_fit_without_a_break(kind, problem, file):
 
 @pytest.mark.parametrize("who", ["compiled", "plain"])
 @pytest.mark.parametrize("wanted", [2, 9, 10])
-def test_whichever_round_it_was(wanted, who, problem, file, monkeypatch):
-    problem["executor"] = Execution(compiled=who == "compiled")
+def test_whichever_round_it_was(wanted, who, problem, file):
+    problem["executor"] = always(compiled=who == "compiled")
     interrupted("sn", problem, file, wanted)
     same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
 
@@ -125,22 +127,15 @@ def test_interrupted_twice(problem, file):
     same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
 
 
-def test_what_was_done_is_not_read_again(problem, file, monkeypatch):
-    seen = []
-    read = EmbeddingScores.read
-
-    def watched(self, start, stop, out=None):
-        seen.append(stop - start)
-        return read(self, start, stop, out)
-
+def test_what_was_done_is_not_read_again(problem, file, calls_of):
     how = {"memory": memory("streamed")}
-    monkeypatch.setattr(EmbeddingScores, "read", watched)
-    unhub.fit("sn", **problem, **how)
-    whole = sum(seen)
+    with calls_of(EmbeddingScores.read) as whole:
+        unhub.fit("sn", **problem, **how)
     interrupted("sn", problem, file, 8, **how)
-    seen.clear()
-    unhub.fit("sn", **problem, checkpoint=file, resume=True, **how)
-    assert whole - sum(seen) == 7 * ROWS
+    with calls_of(EmbeddingScores.read) as resumed:
+        unhub.fit("sn", **problem, checkpoint=file, resume=True, **how)
+    read, again = (sum(call["stop"] - call["start"] for call in calls) for calls in (whole, resumed))
+    assert read - again == 7 * ROWS
 
 
 def test_progress_begins_where_the_fit_does(problem, file):
@@ -209,8 +204,8 @@ def test_nothing_is_left_beside_the_file(problem, file):
     assert [each.name for each in file.parent.iterdir()] == [file.name]
 
 
-def test_a_quick_fit_writes_nothing(problem, file, monkeypatch):
-    monkeypatch.setattr(checkpoint, "EVERY", 1e9)
+def test_a_quick_fit_writes_nothing(problem, file):
+    problem["executor"] = Execution(compiled=True, clock=lambda: 0.0)
     with pytest.raises(KeyboardInterrupt):
         unhub.fit("sn", **problem, checkpoint=file, progress=interrupt_in(4))
     assert not file.exists()
@@ -355,7 +350,7 @@ def test_a_folder_in_its_place(problem, file):
     with pytest.warns(unhub.UnhubWarning, match=r"goes on without it: .*half.done: it is a folder"):
         found = unhub.fit("sn", **problem, checkpoint=file, progress=progress)
     same(found, unhub.fit("sn", **problem))
-    assert "of no use any more but could not be removed" in found.warnings[-1]
+    assert "is no longer needed but could not be removed" in found.warnings[-1]
 
 
 def test_an_interrupted_fit_without_a_disk_is_still_an_interrupted_fit(problem, tmp_path):
@@ -393,11 +388,13 @@ LIMITED = """
 import resource, sys
 import numpy as np
 import unhub
-from unhub.api import checkpoint
-checkpoint.EVERY = 0.0
+from itertools import count
+from unhub.core.execution import Execution
+every_round = Execution(clock=count().__next__)
 vectors = np.load(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", checkpoint=sys.argv[2])
+found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", checkpoint=sys.argv[2],
+                  executor=every_round)
 assert found.warnings[-1].endswith(
     f"cannot write {sys.argv[2]}: the file is larger than this process may write; choose another place."
 ), found.warnings

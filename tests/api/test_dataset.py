@@ -29,17 +29,16 @@ def files(tmp_path):
 
 
 def test_a_fit_opens_and_checks_each_array_once(files, counted):
-    opened, checked = counted
     banks = {name: files[name] for name in ("targets", "query_bank", "target_bank")}
-    unhub.fit("dbsn", **banks, tau=0.1)
+    with counted() as (opened, checked):
+        unhub.fit("dbsn", **banks, tau=0.1)
     assert opened == checked == dict.fromkeys(banks, 1)
 
 
 def test_an_evaluation_of_all_methods_both_ways_opens_and_checks_each_array_once(files, counted):
-    opened, checked = counted
-    result = unhub.evaluate(
-        **files, relevant=np.arange(40), methods=unhub.METHODS, direction="both", tau=0.1, resamples=10
-    )
+    given = files | {"relevant": np.arange(40), "methods": unhub.METHODS, "direction": "both"}
+    with counted() as (opened, checked):
+        result = unhub.evaluate(**given, tau=0.1, resamples=10)
     assert result.reverse is not None
     assert opened == checked == dict.fromkeys(files, 1)
 
@@ -51,20 +50,22 @@ def test_matrices_are_opened_and_checked_once(tmp_path, counted):
     for name, shape in (sizes | {"target_bank_scores": (10, 30)}).items():
         paths[name] = str(tmp_path / f"{name}.npy")
         np.save(paths[name], rng.uniform(-0.5, 0.5, size=shape).astype(np.float32))
-    unhub.evaluate(**paths, relevant=np.arange(20), methods=["none", "is", "dualis", "dbsn"], tau1=0.1, resamples=10)
-    assert counted[0] == counted[1] == dict.fromkeys(paths, 1)
+    given = paths | {"relevant": np.arange(20), "methods": ["none", "is", "dualis", "dbsn"]}
+    with counted() as (opened, checked):
+        unhub.evaluate(**given, tau1=0.1, resamples=10)
+    assert opened == checked == dict.fromkeys(paths, 1)
 
 
 def test_many_tasks_of_one_dataset_open_each_array_once(files, counted):
     banks = {"val": Bank(files["query_bank"], files["target_bank"]), "half": Bank(np.load(files["query_bank"])[:30])}
     data = Dataset(queries=files["queries"], targets=files["targets"], relevant="aligned", banks=banks)
-    for _ in range(2):
-        for bank in ("val", "half", None):
-            for direction in data.directions_of(bank).values():
-                assert data.task(direction, bank).relevance.queries == 40
-    data.items()
-    data.sample(400, seed=1).task()
-    assert counted[0] == counted[1] == {"queries": 1, "targets": 1, "query_bank": 2, "target_bank": 1}
+    tasks = [(way, bank) for bank in ("val", "half", None) for way in data.directions_of(bank).values()]
+    with counted() as (opened, checked):
+        for each in tasks * 2:
+            assert data.task(*each).relevance.queries == 40
+        data.items()
+        data.sample(400, seed=1).task()
+    assert opened == checked == {"queries": 1, "targets": 1, "query_bank": 2, "target_bank": 1}
 
 
 def test_a_dataset_is_what_the_keywords_say(files):
@@ -227,3 +228,30 @@ def test_results_show_small_and_as_tables(files):
     assert result.to_frame().loc[("forward", "sn"), "R@1"] == result["sn"]["R@1"]
     assert diagnosis.to_frame().loc["skew", 10] == diagnosis["skew@10"]
     assert correction.to_frame()["bias"].tolist() == correction.bias.tolist()
+
+
+def test_results_draw_themselves(files):
+    pytest.importorskip("matplotlib")
+    result = unhub.evaluate(**files, relevant=np.arange(40), methods=["none", "sn"], tau=0.1, resamples=10)
+    diagnosis = unhub.diagnose(queries=files["queries"], targets=files["targets"])
+    correction = unhub.fit("is", targets=files["targets"], query_bank=files["query_bank"], tau=0.1)
+    figure = result.plot(k=1)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["no correction", "SN"]
+    assert figure.axes[0].get_xlabel() == "queries that have the target first"
+    before = figure.axes[0].patches[0].get_data()
+    often = np.bincount(result["none"].top[:, 0], minlength=40)
+    assert np.array_equal(before.values, np.maximum(np.histogram(often, before.edges)[0], 0.5))
+    alone = diagnosis.plot(k=1).axes[0].patches[0].get_data()
+    assert np.array_equal(alone.values[: len(before.values)], before.values[: len(alone.values)])
+    assert sum(bar.get_height() for bar in correction.plot().axes[0].patches) == 40
+    with pytest.raises(InputError, match="k is 7; a diagnosis counts the first 1, 5, 10"):
+        diagnosis.plot(k=7)
+
+
+def test_hits_show_what_there_is(files):
+    correction = unhub.fit("is", targets=files["targets"], query_bank=files["query_bank"], tau=0.1)
+    one, many = correction.search(np.load(files["queries"])[0], k=3), correction.search(files["queries"], k=3)
+    assert "…" not in repr(one)
+    assert repr(one).startswith("Hits(3 hits: ")
+    assert repr(many).startswith("Hits(40 queries x 3: ")
+    assert repr(many).endswith(", …)")

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.core.execution import Execution
-from unhub.scores import EmbeddingScores
+from unhub.scores import EmbeddingScores, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -47,36 +48,31 @@ def test_without_a_bank_every_corrected_row_is_transductive(vectors, unit_rows):
     assert [banked[name].transductive for name in banked] == [False, False, True]
 
 
-def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vectors, unit_rows, monkeypatch):
+def test_scores_of_a_bank_are_computed_once_whatever_the_number_of_methods(vectors, unit_rows, calls_of):
+    bank, many = unit_rows(600, 16), ["is", "sn", "nnn", "csls", "dn", "dis", "gc"]
     rows_read = []
-    read = EmbeddingScores.read
+    for methods in (["is"], many):
+        with calls_of(EmbeddingScores.read) as reads:
+            unhub.evaluate(**vectors, query_bank=bank, methods=methods, tau=0.1)
+        rows_read.append(sum(read["stop"] - read["start"] for read in reads))
+    assert rows_read[0] == rows_read[1]
 
-    def counted(self, start, stop, out=None):
-        rows_read.append((id(self), stop - start))
-        return read(self, start, stop, out)
 
-    bank = unit_rows(600, 16)
-    monkeypatch.setattr(EmbeddingScores, "read", counted)
-    unhub.evaluate(**vectors, query_bank=bank, methods=["is"], tau=0.1)
-    once = sum(rows for _, rows in rows_read)
-    rows_read.clear()
-    unhub.evaluate(**vectors, query_bank=bank, methods=["is", "sn", "nnn", "csls", "dn", "dis", "gc"], tau=0.1)
-    assert sum(rows for _, rows in rows_read) == once
+def test_the_spread_of_a_bank_is_measured_once_whatever_the_number_of_methods(vectors, unit_rows, calls_of):
+    with calls_of(spread) as measured:
+        unhub.evaluate(**vectors, query_bank=unit_rows(600, 16), methods=["none", "is", "dis", "sn", "dsl"])
+    assert len(measured) == 1
 
 
 @pytest.mark.parametrize("size", [15, 90])
-def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, monkeypatch):
-    rows_read = {}
-    read = EmbeddingScores.read
-
-    def counted(self, start, stop, out=None):
-        rows_read[self.shape] = rows_read.get(self.shape, 0) + stop - start
-        return read(self, start, stop, out)
-
-    monkeypatch.setattr(EmbeddingScores, "read", counted)
+def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, calls_of):
     names = ["is", "dualis", "dualdis", "sn", "dbsn"]
     banks = {"query_bank": unit_rows(600, 16), "target_bank": unit_rows(size, 16)}
-    unhub.evaluate(**vectors, **banks, methods=names, executor=Execution(block_rows=64))
+    with calls_of(EmbeddingScores.read) as reads:
+        unhub.evaluate(**vectors, **banks, methods=names, executor=Execution(block_rows=64))
+    rows_read = Counter()
+    for read in reads:
+        rows_read[read["self"].shape] += read["stop"] - read["start"]
     sampled = 16 * 40
     assert rows_read == {
         (80, 40): 80, (600, 40): pytest.approx(600, abs=sampled), (600, size): 600, (size, 40): size,
@@ -357,3 +353,18 @@ def test_a_method_given_twice_the_same_or_with_other_settings(scores, vectors):
     result = unhub.evaluate(scores=scores, relevant=vectors["relevant"], methods=methods)
     assert list(result) == ["sn(iterations=1000, tol=0.001)", "sn(iterations=10, tol=None)",
                             "sn(iterations=10, tol=None)#2"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("always::unhub.UnhubWarning")
+def test_what_a_plan_misses_is_a_note_and_one_warning():
+    scores = np.random.default_rng(2).random((9, 4))
+    sentence = "the plan of sparse_k(k=1) misses the share of a query by up to"
+    with pytest.warns(unhub.UnhubWarning) as shown:
+        result = unhub.evaluate(scores=scores, relevant=np.arange(9) % 4, methods=["none", "sparse_k"], resamples=10)
+    assert [sentence in str(each.message) for each in shown] == [True]
+    assert sentence in result["sparse_k"].warnings[0]
+    assert result["none"].notes == ()
+    assert "sparse_k: most of a plan is zero" in result.table()
+    with pytest.warns(unhub.UnhubWarning) as shown:
+        unhub.normalize("sparse_k", scores=scores)
+    assert [sentence in str(each.message) for each in shown] == [True]

@@ -6,7 +6,7 @@ import pytest
 import unhub
 from unhub import InputError, UnhubWarning
 from unhub.methods import IS, SN
-from unhub.scores import EmbeddingScores
+from unhub.scores import EmbeddingScores, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
@@ -53,17 +53,19 @@ def test_memory_changes_blocks_and_not_the_bias(problem):
         assert np.abs(unhub.fit("sn", **problem, memory=memory).bias - whole).max() < 1e-6
 
 
-def test_no_read_forms_the_whole_matrix(problem, monkeypatch):
-    largest = []
-    read = EmbeddingScores.read
+def test_no_read_forms_the_whole_matrix(problem, calls_of):
+    with calls_of(EmbeddingScores.read) as reads:
+        unhub.fit("dbsn", **problem, target_bank=problem["targets"], memory="50kB")
+    assert max(read["stop"] - read["start"] for read in reads) < len(problem["query_bank"])
 
-    def watched(self, start, stop, out=None):
-        largest.append(stop - start)
-        return read(self, start, stop, out)
 
-    monkeypatch.setattr(EmbeddingScores, "read", watched)
-    unhub.fit("dbsn", **problem, target_bank=problem["targets"], memory="50kB")
-    assert max(largest) < len(problem["query_bank"])
+@pytest.mark.parametrize("name", unhub.ADDITIVE)
+def test_the_spread_of_a_bank_is_measured_once(name, problem, calls_of):
+    with calls_of(spread) as measured:
+        fitted = unhub.fit(name, **problem, target_bank=problem["targets"][::2].copy())
+    shapes = [call["source"].shape for call in measured]
+    expected = 0 if fitted.method.temperature is None else 2 if name == "dbsn" else 1
+    assert len(shapes) == len(set(shapes)) == expected
 
 
 def test_tau_auto_is_a_third_of_the_spread(problem):

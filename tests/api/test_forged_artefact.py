@@ -14,6 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import unhub
+from unhub.api.fitted_vectors import noted_store
 from unhub.foundation.errors import InputError, UnhubError
 
 DIM, TARGETS, BANK = 8, 12, 20
@@ -85,7 +86,7 @@ USED = {
     "search": lambda its, rows: its.search(rows(2, DIM), k=2, targets=rows(TARGETS, DIM)),
     "apply": lambda its, rows: its.apply(np.zeros((2, TARGETS), dtype=np.float32)),
     "extend": lambda its, rows: its.extend(rows(2, DIM)),
-    "say": lambda its, rows: (repr(its), its.fingerprint, its.noted_store, its.settings),
+    "say": lambda its, rows: (repr(its), its.fingerprint, noted_store(its), its.settings),
     "save": lambda its, rows: its.save("again.unhub"),
 }
 

@@ -11,7 +11,7 @@ from safetensors.numpy import load, save_file
 import unhub
 from unhub.cli import main
 from unhub.core.parameters import MOST_STRENGTH
-from unhub.methods import ADDITIVE, IS, MethodDefaults, method
+from unhub.methods import ADDITIVE, IS, Method, method
 
 SENTENCE = "strength is {}; give a number from 0 (no correction) to 4 (1 is the bias as it is)."
 WRONG = [-0.1, 4.1, 1e30, float("nan"), float("inf"), "1", None, True]
@@ -57,7 +57,7 @@ def test_the_command(vectors, tmp_path, monkeypatch, capsys):
 
 
 @dataclasses.dataclass(frozen=True)
-class Careless(MethodDefaults):
+class Careless(Method):
     name = "careless"
     title = "careless"
     description = "IS without a look at its strength."

@@ -8,7 +8,7 @@ from reference import additive as literal
 from reference.problems import unit_vectors
 
 import unhub
-from unhub.solvers import sinkhorn as solver
+from unhub.solvers.sinkhorn import Round
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -243,17 +243,10 @@ def test_a_tolerance_asks_once_in_each_round(arrays, asked):
     assert sum(many.values()) - sum(few.values()) == 27
 
 
-def test_potentials_are_tensors_all_the_way(arrays, monkeypatch):
-    seen = []
-    rounds = solver.Round
-
-    def noted(done, f, columns):
-        seen.append((type(f), type(columns)))
-        return rounds(done, f, columns)
-
-    monkeypatch.setattr(solver, "Round", noted)
-    unhub.fit("sn", **given("sn", {key: torch.from_numpy(array) for key, array in arrays.items()}))
-    assert seen == [(torch.Tensor, torch.Tensor)] * 10
+def test_potentials_are_tensors_all_the_way(arrays, calls_of):
+    with calls_of(Round.__init__) as rounds:
+        unhub.fit("sn", **given("sn", {key: torch.from_numpy(array) for key, array in arrays.items()}))
+    assert [(type(each["f"]), type(each["columns"])) for each in rounds] == [(torch.Tensor, torch.Tensor)] * 10
 
 
 # -- numbers of few bits

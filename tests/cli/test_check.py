@@ -69,16 +69,16 @@ def test_every_problem_is_told_at_once(run: Run) -> None:
     found = json.loads(ended.out)
     problems = found["problems"]
     for words in (
-        ("metric is 'l2'",),
-        ("targets has 40 rows but there are 2 ids",),
+        ("--metric is 'l2'",),
+        ("--targets has 40 rows but there are 2 ids",),
         ("NaN", "row 3"),
         ("zero vector", "row 5"),
-        ("targets is not of unit length", "to 3"),
-        ("query_bank is not of unit length",),
-        ("target_bank", "no file 'no.npy'"),
-        ("query_bank has dimension 5 but targets has 16",),
+        ("--targets is not of unit length", "to 3"),
+        ("--query-bank is not of unit length",),
+        ("--target-bank", "no file 'no.npy'"),
+        ("--query-bank has dimension 5 but --targets has 16",),
         ("99",),
-        ("target_prior has shape (3,)",),
+        ("--target-prior has shape (3,)",),
     ):
         assert any(all(word in each for word in words) for each in problems), (words, problems)
     assert len(problems) == len(set(problems)) == 10
@@ -89,7 +89,7 @@ def test_every_problem_is_told_at_once(run: Run) -> None:
 def test_problems_are_sentences_for_people(run: Run) -> None:
     ended = run("check", "--queries", "queries.npy", "--targets", "targets.npy", "--query-bank", "queries.npy")
     assert ended.code == 2
-    assert f"problem: {QUERIES} of {QUERIES} test queries are also in query_bank" in ended.out
+    assert f"problem: {QUERIES} of {QUERIES} test queries are also in --query-bank" in ended.out
     assert "ready" not in ended.out
     assert run("check", *VECTORS[:4], "--query-bank", "queries.npy", "--allow-overlap").code == 0
 
@@ -100,8 +100,8 @@ def test_matrices_must_share_their_axes(run: Run) -> None:
     flags = split("--scores scores.npy --query-bank-scores wide.npy --cross-bank-scores cross.npy")
     found = json.loads(run("check", *flags, "--json").out)
     assert len(found["problems"]) == 2
-    assert f"query_bank_scores has 30 columns but scores has {TARGETS} columns" in found["problems"][0]
-    assert "cross_bank_scores has 7 rows but query_bank_scores has 120 rows" in found["problems"][1]
+    assert f"--query-bank-scores has 30 columns but --scores has {TARGETS} columns" in found["problems"][0]
+    assert "--cross-bank-scores has 7 rows but --query-bank-scores has 120 rows" in found["problems"][1]
 
 
 def test_facts_for_programs(run: Run) -> None:

@@ -120,7 +120,7 @@ def test_the_examples_of_the_demo_reach_it(
         assert ended.code == 0
         shown, told = (ended.err, ended.out) if "--json" in words else (ended.out, "")
         assert shown == "a picture\n"
-        assert told == ('{\n  "demo": "clipart"\n}\n' if "--json" in words else "")
+        assert told == ('{\n  "schema_version": 1,\n  "demo": "clipart"\n}\n' if "--json" in words else "")
     assert [name for name, _ in calls] == ["emoji", "emoji", "clipart"]
     assert calls[1][1]["language"] == "fr"
     assert calls[1][1]["words"] == ("quelque chose de chaud",)

@@ -35,7 +35,7 @@ def test_check_says_what_can_be_made(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "array", "said"),
     [
-        ("bank.npy", np.ones((5, 7), dtype=np.float32), "banks.val.queries has 7 columns but test.targets has 16"),
+        ("bank.npy", np.ones((5, 7), dtype=np.float32), "banks.val.queries has dimension 7 but test.targets has 16"),
         ("queries.npy", np.full((9, 16), 0.25, dtype=np.float32), "9 queries and 40 targets are not aligned"),
         ("other_targets.npy", None, "banks.val.targets: there is no file"),
     ],

@@ -108,7 +108,7 @@ def test_words_are_searched_with_an_encoder(
     monkeypatch.setenv("UNHUB_ENCODER", "my_encoder:encode")
     assert run("search", "photos.unhub", "a red bicycle", "--store", URL, "--k", "2").out == said.out
     for encoder, words in (
-        ("my_encoder:wrong", "it must return one row per text"),
+        ("my_encoder:wrong", "it must return one row for each"),
         ("my_encoder:nothing", "cannot be imported"),
         ("no_such_module:encode", "cannot be imported"),
     ):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unhub.core.blocks import LARGEST_BLOCK, TEMPORARIES, block_rows
+from unhub.core.plan import LARGEST_BLOCK, TEMPORARIES, block_rows
 from unhub.executors import memory_bytes
 from unhub.foundation.errors import InputError
 

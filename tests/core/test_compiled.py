@@ -6,8 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from unhub.core.execution import Execution
-from unhub.core.kernels import Demand
+from unhub.core.execution import Demand, Execution
 from unhub.core.logsumexp import LOG2_E, NOTHING_YET, ColumnSums
 from unhub.core.sinkhorn_kernel import SinkhornKernel
 from unhub.core.topk import top_k
@@ -385,7 +384,7 @@ def test_the_best_of_a_bank_in_any_order(k, kind, height):
 
 SEARCHES = """
 from unhub.core.execution import Execution
-from unhub.core.kernels import Demand, compiled
+from unhub.core.execution import Demand, compiled
 demand = Demand()
 asked = Execution(small=250, demand=demand)
 assert [asked.search_kernels((10, 10)) is not None for _ in range(4)] == [False, False, True, True]

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhub.core.blocks import block_rows
-from unhub.core.plan import Plan, in_words, plan
+from unhub.core.plan import Plan, block_rows, in_words, plan
 
 ROWS, COLUMNS = 10_000, 3000
 SCORES = ROWS * COLUMNS

@@ -157,7 +157,7 @@ def test_open_clip_without_weights_is_refused(
     bare = tmp_path / "bare"
     shutil.copytree(open_clip_folder, bare, ignore=shutil.ignore_patterns("*.safetensors"))
     refused(run("texts.txt", "--model", bare, "-o", "o.npy"), "cannot be loaded")
-    refused(run("texts.txt", "--kind", "audio", "--model", bare, "-o", "o.npy"), "not there")
+    refused(run("texts.txt", "--kind", "audio", "--model", bare, "-o", "o.npy"), "do not exist")
 
 
 def test_the_ending_of_the_output(run: Any, texts: Path, clip: Path) -> None:

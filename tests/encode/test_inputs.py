@@ -90,7 +90,7 @@ CASES = {
     "missing files": (
         "t.csv",
         "path\nno.png\n",
-        "names 1 files that are not there, such as 'no.png'",
+        "names 1 files that do not exist, such as 'no.png'",
         {"kind": "image"},
     ),
     "nothing known": ("t.xyz", "a", "no file whose ending says", {}),

@@ -195,8 +195,6 @@ def test_what_was_left_out_is_not_forgotten(tmp_path: Path, photos: Path, clip: 
     out = tmp_path / "out.npy"
     with pytest.raises(KeyboardInterrupt):
         run(photos, clip, out, skip_broken=True, progress=stop_after(4))
-    with pytest.raises(
-        InputError, match=r"begun with skip_broken=True and has left out 1 of 4 inputs; pass that again"
-    ):
+    with pytest.raises(InputError, match=r"begun with skip_broken=True and skipped 1 of 4 inputs; pass that again"):
         run(photos, clip, out)
     assert len(run(photos, clip, out, skip_broken=True).skipped) == 1

@@ -189,6 +189,11 @@ def test_it_is_a_step_of_a_pipeline(world):
     assert pipeline.score(queries, answers) == by_hand
 
 
+@pytest.mark.parametrize("name", unhub.ADDITIVE)
+def test_it_knows_every_hyper_parameter_of_every_method(name):
+    assert set(unhub.methods.settings(unhub.methods.method_class(name)())) <= set(HubnessCorrector(name).get_params())
+
+
 def test_hyper_parameters_reach_the_method(world):
     targets, _, _, bank = world
 

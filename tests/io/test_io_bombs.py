@@ -21,9 +21,9 @@ def opened(path, text):
 BOMBS = {
     "a note under a large number, 8 bytes": (
         b"K\x01r\xff\xff\xff\x7f.",
-        "it notes a value under the number 2,147,483,647 after 2 orders",
+        "it stores a value under the number 2,147,483,647 after 2 opcodes",
     ),
-    "the same in text": (b"K\x01p99999999999\n.", "it notes a value under the number 99,999,999,999 after 2 orders"),
+    "the same in text": (b"K\x01p99999999999\n.", "it stores a value under the number 99,999,999,999 after 2 opcodes"),
     "bytes that are not there, 9 bytes": (
         b"\x8e" + (1 << 40).to_bytes(8, "little"),
         "it promises 1,099,511,627,776 bytes where 0 are left",
@@ -37,7 +37,7 @@ BOMBS = {
         "it asks for bytearray of int",
     ),
     "bytes of a length": (b"c__builtin__\nbytes\n(I100000000000000\ntR.", "it asks for bytes of int"),
-    "no order at all": (b"\xff\xff", "its order 1 is none that a pickle has"),
+    "no order at all": (b"\xff\xff", "its opcode 1 is none that a pickle has"),
 }
 
 

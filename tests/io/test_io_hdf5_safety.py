@@ -135,7 +135,7 @@ def test_other_files_are_never_read(tmp_path, sentence):
         file["v"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "v")
     advice = "and that is never read; write it again as a plain dataset, without compression or with gzip."
     assert sentence(open_rows, tmp_path / "external.h5", name="targets") == (
-        f"targets: external.h5 has a dataset 'v' that keeps its numbers in other files (external storage), {advice}"
+        f"targets: external.h5 has a dataset 'v' that stores its numbers in other files (external storage), {advice}"
     )
     assert sentence(open_rows, tmp_path / "virtual.h5", name="targets") == (
         f"targets: virtual.h5 has a dataset 'v' that is put together from other files (a virtual dataset), {advice}"

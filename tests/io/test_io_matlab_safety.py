@@ -40,7 +40,7 @@ def test_a_mark_of_neither_order_of_bytes(refused, data):
     """SciPy takes any other mark for the one of big numbers first, and crashes on the first of the two."""
     assert refused(version_5(matrix(6, (3, 2), data), mark=b"ZZ")) == (
         "targets: x.mat cannot be read as a MATLAB file: it is cut short or damaged (232 bytes); write or copy it "
-        "again (reason: its mark of the order of bytes is b'ZZ', and not b'IM' or b'MI')."
+        "again (reason: its byte order mark is b'ZZ', and not b'IM' or b'MI')."
     ).replace("232", str(128 + len(matrix(6, (3, 2), data))))
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from unhub.foundation.errors import MissingDependencyError
 from unhub.io import limits, open_rows, read_ids, read_relevance
-from unhub.io.address import Address, damaged_file
+from unhub.io.address import Address
 from unhub.io.torch_file import OLDEST_TORCH
 
 MEMORY = 1 << 20
@@ -122,7 +122,7 @@ def test_what_torch_would_make_of_a_length_alone(refused, tmp_path):
     for name, text, said in (
         ("a", b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\x00\x00\x00\x00\x02\x85R.", "a bytearray of a length alone"),
         ("b", b"\x80\x02ctorch\nFloatTensor\n\x8a\x05\x00\x00\x00\x00\x02\x85R.", "it calls torch.FloatTensor"),
-        ("c", b"\x80\x02K\x01r\xff\xff\xff\x7f.", "it notes a value under the number 2,147,483,647 after 3 orders"),
+        ("c", b"\x80\x02K\x01r\xff\xff\xff\x7f.", "it stores a value under the number 2,147,483,647 after 3 opcodes"),
     ):
         torch.save(torch.ones(2, 2), tmp_path / f"{name}.pt")
         rewritten(tmp_path / f"{name}.pt", lambda data, text=text: text)
@@ -235,7 +235,7 @@ def test_a_member_that_says_it_unpacks_to_more_than_it_can(refused, tmp_path):
     at = whole.rfind(b"PK\x01\x02") + 24  # the unpacked size in the directory of the archive
     whole[at : at + 4] = (3_900_000_000).to_bytes(4, "little")
     (tmp_path / "x.npz").write_bytes(whole)
-    assert "a.npy says that it unpacks to more than its bytes can become" in refused("x.npz")
+    assert "a.npy declares that it unpacks to more than its bytes can become" in refused("x.npz")
 
 
 LENGTH_ALONE = b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\x00\x00\x00\x00\x02\x85R."
@@ -328,8 +328,8 @@ def test_an_older_torch_is_refused(sentence, tmp_path, monkeypatch):
     with pytest.raises(MissingDependencyError) as caught:
         open_rows(tmp_path / "x.pt", name="targets")
     assert str(caught.value) == (
-        "torch 2.9.1+cpu is installed, and 2.10 or later is needed here: torch.load of older ones can run code that is "
-        "in a file, even with weights_only (CVE-2025-32434, CVE-2026-24747); install it with: pip install -U "
+        "torch 2.9.1+cpu is installed, and 2.10 or later is needed here: torch.load of older ones can run code in "
+        "a file, even with weights_only (CVE-2025-32434, CVE-2026-24747); install it with: pip install -U "
         "'unhub[torch]'"
     )
     declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
@@ -338,6 +338,6 @@ def test_an_older_torch_is_refused(sentence, tmp_path, monkeypatch):
 
 def test_a_reader_whose_words_hold_control_characters(tmp_path):
     address = Address("targets", tmp_path / "x.parquet")
-    told = str(damaged_file(address, "parquet", ValueError("don't know what type: \x0f\x1b[2J")))
+    told = str(address.damaged("parquet", ValueError("don't know what type: \x0f\x1b[2J")))
     assert told.endswith("(reason: don't know what type: \\x0f\\x1b[2J).")
     assert str(address.problem("has no part 'v'; it has: vect\x00s.")).endswith("it has: vect\\x00s.")

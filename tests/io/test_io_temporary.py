@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from unhub.foundation import temporary
+from unhub.foundation import atomic
 from unhub.foundation.atomic import complete_folder, replace_file
 
 fcntl = pytest.importorskip("fcntl", reason="nothing is swept where files have no locks")
@@ -98,8 +98,8 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("precious")
     link = own.replace(own[-16:-4], "0" * 12)
     (tmp_path / link).symlink_to(tmp_path / "precious.txt")
-    assert temporary.OURS.fullmatch(link)
-    temporary.sweep(tmp_path)
+    assert atomic.OURS.fullmatch(link)
+    atomic.sweep(tmp_path)
     assert names(tmp_path) == sorted([*others, "precious.txt", link])
 
 
@@ -118,15 +118,15 @@ def test_a_folder_is_listed_once_however_often_it_is_written_to(
 def test_a_temporary_of_another_machine_stays_for_a_day(tmp_path: Path) -> None:
     left = tmp_path / f".x.unhub-tmp-{'0' * 8}-{'1' * 12}.npy"
     left.write_text("somebody else's, perhaps")
-    temporary.sweep(tmp_path)
+    atomic.sweep(tmp_path)
     assert left.exists()
     os.utime(left, (time.time() - 90_000,) * 2)
-    temporary.sweep(tmp_path)
+    atomic.sweep(tmp_path)
     assert not left.exists()
 
 
 def test_a_folder_that_may_not_be_listed_is_left_alone(tmp_path: Path) -> None:
-    temporary.sweep(tmp_path / "nowhere")
+    atomic.sweep(tmp_path / "nowhere")
 
 
 def test_writers_and_sweeps_at_once(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_writers_and_sweeps_at_once(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from unhub.foundation.atomic import replace_file
-from unhub.foundation.temporary import sweep
+from unhub.foundation.atomic import sweep
 path = Path(sys.argv[1])
 for turn in range(150):
     with replace_file(path) as temporary:

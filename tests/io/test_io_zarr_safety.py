@@ -195,7 +195,7 @@ def test_metadata_that_say_a_thing_twice(tmp_path, sentence):
     path = version_2(tmp_path / "x.zarr")
     text = (path / ".zarray").read_text()
     (path / ".zarray").write_text(text[:-1] + ', "filters": [{"id": "pickle"}]}')
-    assert "a description names something twice" in sentence(open_rows, path, name="targets")
+    assert "its metadata have a key twice" in sentence(open_rows, path, name="targets")
 
 
 WIDE = {

@@ -9,14 +9,14 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.core.bias import closed_form
-from unhub.methods import METHODS, MethodDefaults, method_class, method_names, title_of
+from unhub.methods import METHODS, Method, method_class, method_names, title_of
 from unhub.metrics import Metric, metric, metric_names, register_metric
 
 pytestmark = pytest.mark.usefixtures("own_registries")
 
 
 @dataclass(frozen=True)
-class Flat(MethodDefaults):
+class Flat(Method):
     name = "flat"
     title = "Flat"
     description = "Minus the mean."
@@ -57,7 +57,7 @@ def changed(**facts):
 WRONG = {
     "an object": (lambda: Flat(), "a method is a frozen dataclass"),
     "no dataclass": (lambda: type("Wrong", (), {}), "Wrong is not a method: a method is a frozen dataclass"),
-    "not frozen": (lambda: dataclass(type("Wrong", (MethodDefaults,), {})), "put @dataclass.frozen=True. above"),
+    "not frozen": (lambda: dataclass(type("Wrong", (Method,), {})), "put @dataclass.frozen=True. above"),
     "no name": (lambda: changed(name="No Name"), "its name is 'No Name'; give it a name of lower-case letters"),
     "a reserved name": (lambda: changed(name="saved"), "its name is 'saved'"),
     "a name of ours": (lambda: changed(name="sn"), r"there is a method 'sn' already .unhub.methods.sn.SN.; choose"),
@@ -67,7 +67,7 @@ WRONG = {
     "two verbs": (lambda: changed(correct=lambda self, scores: scores), "it needs one verb of estimate, prepare, cor"),
     "no strength": (
         lambda: dataclass(frozen=True)(
-            type("Wrong", (MethodDefaults,), {"name": "w", "title": "w", "description": "w", "estimate": print})
+            type("Wrong", (Method,), {"name": "w", "title": "w", "description": "w", "estimate": print})
         ),
         "also needs bias_of and a field strength",
     ),
@@ -77,7 +77,7 @@ WRONG = {
     ),
     "no plain type": (
         lambda: dataclasses.make_dataclass("Wrong", [("size", list, ())], bases=(Flat,), frozen=True),
-        "its hyper-parameter size is no plain number",
+        "its hyper-parameter size is not a plain number",
     ),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.core.bias import Bias, closed_form
-from unhub.methods import MethodDefaults, OneTemperature
+from unhub.methods import Method, OneTemperature
 from unhub.metrics import Metric
 
 
@@ -82,12 +83,16 @@ def data(tmp_path):
     return tmp_path
 
 
+def importing_from(*installed):
+    """The environment of a process that also imports from these folders."""
+    home = str(Path(unhub.__file__).parents[1])
+    return os.environ | {"PYTHONPATH": os.pathsep.join([home, *map(str, installed)]), "PYTHONUNBUFFERED": "1"}
+
+
 def run(folder, code, *installed):
     """What a process of its own prints, with these folders to import from."""
-    home = str(Path(unhub.__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([home, *map(str, installed)])}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=folder, env=importing_from(*installed), capture_output=True, text=True
     )
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
@@ -129,6 +134,57 @@ def test_the_command_line_has_it(data, package):
     code, text, errors = run(data, f"import sys; from unhub.cli import main; sys.exit(main({words!r}))", package)
     assert code == 0, errors
     assert {"R@1", "second"} <= set(json.loads(text)["methods"]["half"])
+
+
+@pytest.fixture
+def experiment(data):
+    lines = ['[dataset]\nname = "Made up"\n[test]\nqueries = "queries.npy"\ntargets = "targets.npy"']
+    lines += ['relevant = "relevant.npy"\n[banks.val]\nqueries = "bank.npy"']
+    (data / "experiment.toml").write_text("\n".join(lines))
+    return data
+
+
+EXPECTED = """
+import unhub
+result = unhub.evaluate(unhub.Dataset.open("experiment.toml"), bank="val", methods=["none", "half"], metrics=["R@1"])
+print(result["half"]["R@1"], result["half"].settings["tau"])
+"""
+
+
+def test_a_report_shows_it(experiment, package):
+    _, expected, _ = run(experiment, EXPECTED, package)
+    fit = 'import unhub; unhub.fit("half", targets="targets.npy", query_bank="bank.npy").save("half.unhub"); '
+    words = ["report", "half.unhub", "--queries", "queries.npy", "--relevant", "relevant.npy", "-o", "half.html"]
+    command = f"import sys; from unhub.cli import main; sys.exit(main({words!r}))"
+    code, _, errors = run(experiment, fit + command, package)
+    assert code == 0, errors
+    text = (experiment / "half.html").read_text()
+    assert "Half" in text
+    assert f"{float(expected.split()[0]):.1f}" in text
+    code, _, errors = run(experiment, command)
+    assert code == 2
+    assert "the method 'half', which is not here" in errors
+
+
+def test_the_page_has_it(experiment, package, tmp_path):
+    httpx = pytest.importorskip("httpx")
+    _, expected, _ = run(experiment, EXPECTED, package)
+    environment = importing_from(package) | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = [sys.executable, "-m", "unhub", "serve", "experiment.toml", "--port", "0"]
+    started = subprocess.Popen(words, cwd=experiment, env=environment, text=True, stdout=-1, stderr=-1)
+    try:
+        line = started.stdout.readline()
+        assert "http://" in line, line
+        address = "http://" + line.split("http://")[1].split()[0].rstrip("/")
+        about = httpx.get(f"{address}/api/about").json()
+        methods = {each["label"]: each for each in about["directions"][0]["banks"][0]["methods"]}
+        assert methods["half"]["name"] == "Half"
+        view = httpx.get(f"{address}/api/view", params={"method": "half"}).json()
+        assert f'"R@1": {float(expected.split()[0])}' in json.dumps(view)
+    finally:
+        started.send_signal(signal.SIGINT)
+        _, errors = started.communicate(timeout=20)
+    assert (started.returncode, errors) == (0, "")
 
 
 def test_names_are_listed_without_an_import_and_a_broken_package_is_named(data, package):

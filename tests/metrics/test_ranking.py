@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from unhub.foundation.errors import InputError
 from unhub.metrics import TIES, Ranker, Relevance, best_rank, hit_rate, rank
-from unhub.metrics.rank_counts import rank_counts
+from unhub.metrics.ranking import rank_counts
 
 from . import literal
 
@@ -169,7 +169,7 @@ ERRORS = {
     ),
     "queries": (
         lambda: rank(np.zeros((2, 4)), relevance()),
-        "scores has shape (2, 4) but the relevance speaks of 3 queries",
+        "scores has shape (2, 4) but the relevance has 3 queries",
     ),
     "place": (
         lambda: Ranker(relevance()).add(2, np.zeros((2, 4))),
@@ -199,7 +199,7 @@ ERRORS = {
     ),
     "other groups": (
         lambda: Ranker(relevance(), groups=[0, 1, 1]),
-        "groups has 2 groups but the relevance speaks of 4; make it with relevance.grouped(groups)",
+        "groups has 2 groups but the relevance has 4; make it with relevance.grouped(groups)",
     ),
     "empty gallery": (
         lambda: Ranker(Relevance.from_sets([()], 0, allow_empty=True)),

@@ -133,7 +133,7 @@ ERRORS = {
     ),
     "level": (
         lambda: bootstrap_mean([1, 0], level=95),
-        "level is 95; an interval's level lies between 0 and 1, such as 0.95",
+        "level is 95; an interval's level is between 0 and 1, such as 0.95",
     ),
     "rounds": (lambda: bootstrap_mean([1, 0], rounds=0), "rounds is 0; resample at least once"),
     "p-values": (

@@ -56,8 +56,8 @@ MUTANTS = [
     Mutant(
         "the bias of is has the other sign",
         "methods/inverted_softmax.py",
-        "return tau * log_prior(banks) - column_logsumexp(",
-        "return tau * log_prior(banks) + column_logsumexp(",
+        "return tau * banks.log_prior() - column_logsumexp(",
+        "return tau * banks.log_prior() + column_logsumexp(",
     ),
     Mutant(
         "search takes the bias away",
@@ -97,13 +97,13 @@ MUTANTS = [
     ),
     Mutant(
         "dualis has lost its joint temperature",
-        "methods/dualis.py",
+        "methods/inverted_softmax.py",
         "return tau1 * tau2 / (tau1 + tau2)",
         "return tau1",
     ),
     Mutant(
         "dis switches targets, not queries",
-        "methods/dis.py",
+        "methods/inverted_softmax.py",
         "np.outer(first_is_active(scores, active), bias)",
         "active * bias",
     ),

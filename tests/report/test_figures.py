@@ -1,5 +1,6 @@
 """Every figure, really drawn: the data on the paper, the files, and the sentences where nothing can be drawn."""
 
+import re
 import subprocess
 import sys
 import threading
@@ -16,14 +17,14 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from PIL import Image
 
-from unhub.foundation.errors import InputError, MissingDependencyError, UnhubWarning
+from unhub.foundation.errors import InputError, MissingDependencyError
+from unhub.methods import METHODS, title_of
 from unhub.metrics import k_occurrence
 from unhub.report import figures, palette
 from unhub.report.figures import captions, style
 from unhub.report.figures.axes import count_edges
-from unhub.report.figures.hub_map import greatest
+from unhub.report.figures.hub_map import greatest, perplexity
 from unhub.report.figures.items import thumbnail
-from unhub.report.figures.projection import perplexity
 from unhub.report.figures.radar import round_scale
 from unhub.report.figures.similarity import BARS, SHOWN
 from unhub.report.figures.sweeps import share
@@ -197,7 +198,7 @@ def test_tau_sweep_draws_lines_bands_baseline_and_the_best():
     (band,) = axes.collections
     assert band.get_paths()[0].vertices[:, 1].max() == 56
     assert list(axes.get_lines()[-1].get_ydata()) == [48.0, 48.0]
-    assert {"IS: best 52.7 at τ = 0.01", "SN: best 53.8 at τ = 0.01", "without correction: 48.0"} <= set(texts(figure))
+    assert {"IS: best 52.7 at τ = 0.01", "SN: best 53.8 at τ = 0.01", "no correction: 48.0"} <= set(texts(figure))
     assert axes.get_xscale() == "log"
 
 
@@ -246,7 +247,7 @@ def test_bank_source_draws_points_and_says_the_correlation():
     assert len(axes.get_lines()[0].get_xdata()) == 6
     assert list(axes.get_lines()[0].get_ydata()) == [20, 19, 18, 17, 16, 15]
     assert axes.get_title() == "Spearman's ρ = −1.00 (6 banks)\n95% bootstrap interval [−1.00, −1.00]"
-    assert "without correction: 15.0" in texts(figure)
+    assert "no correction: 15.0" in texts(figure)
 
 
 def test_bank_labels_do_not_overlap_each_other():
@@ -301,7 +302,7 @@ def test_small_sets_have_small_neighbourhoods(unit_rows):
 
 
 def test_umap_is_asked_for_by_its_name(unit_rows, monkeypatch):
-    monkeypatch.setattr("unhub.report.figures.projection.installed", lambda module: False)
+    monkeypatch.setattr(sys.modules["unhub.report.figures.hub_map"], "installed", lambda module: False)
     with pytest.raises(MissingDependencyError, match="pip install umap-learn, or choose method 'tsne'"):
         figures.project(unit_rows(9, 4), method="umap")
     with pytest.raises(InputError, match="method is 'pca'; choose one of tsne, umap"):
@@ -459,7 +460,6 @@ def test_threads_draw_the_same(tmp_path):
 @pytest.mark.parametrize(
     "text", [f"_{NASTY}", LONG, "\x00\x1b[31m \ud800", ""], ids=["marks", "long", "controls", "empty"]
 )
-@pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 def test_any_caption_can_be_drawn(text, picture, rng, matrices, tmp_path):
     drawn = [
         figures.radar([text + "1", text + "2", text + "3"], {text: [1, 2, 3]}),
@@ -490,33 +490,52 @@ def test_any_caption_can_be_drawn(text, picture, rng, matrices, tmp_path):
 
 def test_letters_of_the_world(tmp_path):
     text = "熊猫 مرحبا بالعالم 😀 👩\u200d🚀 नमस्ते"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         figure = figures.top5([comparison(None, text, ("SN",), text)])
         figures.save(figure, tmp_path / "world")
-    assert {warning.category for warning in caught} <= {UnhubWarning}
     assert "مرحبا" in said(figure)
 
 
-def test_a_letter_that_no_font_has_is_a_square_and_a_sentence():
-    with style.missing_letters() as letters:
+def test_a_letter_that_no_font_has_is_a_square_and_a_note():
+    with style.look() as letters:
         assert captions.plain("a\ue123b\U000e0041") == "a□b"
     assert letters == {"\ue123"}
-    with pytest.warns(UnhubWarning, match=r"no installed font has 1 of the letters of a figure \(U\+E123\)") as caught:
-        figures.top5([comparison(None, "a\ue123b", ("SN",), "\ue123")])
-    assert len(caught) == 1, "once for a figure"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure, other = (figures.top5([comparison(None, text, ("SN",), text)]) for text in ("a\ue123b", "a"))
+    (note,) = figures.notes(figure)
+    assert note.startswith("no installed font has 1 of the letters of a figure (U+E123); they are drawn as □")
+    assert figures.notes(other) == ()
 
 
 def test_a_method_looks_the_same_in_every_figure_and_on_the_page():
     alone, among = palette.series_styles(["SN"]), palette.series_styles(["none", "IS", "SN (transductive)", "other"])
     assert alone[0] is among[2]
     assert len({style.colour for style in among}) == len({style.page_colour for style in among}) == 4
-    assert palette.with_variables(f"stroke: {alone[0].page_colour}") == "stroke: var(--right)"
+    assert palette.with_variables(f"stroke: {alone[0].page_colour}") == "stroke: var(--green)"
     for theme in (palette.LIGHT, palette.DARK, palette.PRINT):
         assert {style.variable for style in palette.SERIES} <= set(theme)
         assert len({theme[style.variable] for style in palette.SERIES}) == len(palette.SERIES)
     sheet = palette.stylesheet("tokens.css")
-    assert sheet.count("--after:") == 4
+    assert sheet.count("--blue:") == 4
+    for name in METHODS:
+        (mine,) = palette.series_styles([title_of(name)])
+        assert palette.series_styles(["IS", f"{title_of(name)} as saved", "other"])[1] is mine
+        assert (
+            f"--method-{re.sub('[^a-z0-9]+', '-', title_of(name).lower()).strip('-')}: var(--{mine.variable});" in sheet
+        )
+    assert len({palette.METHOD_STYLES[name] for name in ("none", "is", "dis", "dualis", "dualdis", "sn", "dbsn")}) == 7
+
+
+def test_no_correction_and_a_method_keep_their_colours_in_the_similarity_figure(matrices):
+    _, _, *bars, _ = figures.similarity(*matrices, ("no correction", "SN"), k=5).axes
+    drawn = [to_hex(axes.patches[0].get_facecolor()).upper() for axes in bars]
+    assert drawn == [palette.METHOD_STYLES[name].colour for name in ("none", "sn")]
+
+
+def test_the_style_sheet_has_its_scale():
+    sheet = palette.stylesheet("tokens.css")
     assert "--small:" in sheet
 
 

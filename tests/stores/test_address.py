@@ -63,7 +63,7 @@ def test_a_secret_where_none_can_be_is_refused_and_not_shown():
 
 def test_an_endless_address_is_refused_and_shown_in_part() -> None:
     endless = "qdrant://host/photos?uri=" + "a%2525" * 50_000
-    with pytest.raises(InputError, match="has 300,025 letters; at most 4,096 are taken"):
+    with pytest.raises(InputError, match="has 300,025 characters; at most 4,096 are allowed"):
         parse(endless)
     assert len(without_secrets(endless)) < 5000
 

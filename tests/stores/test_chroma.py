@@ -104,7 +104,7 @@ def test_a_folder_is_found_from_where_we_are_and_telemetry_is_off(folder, monkey
     store = open_store("chroma://./data/photos")
     assert store.describe().count == 300
     assert store.url == f"chroma://{folder}/photos"
-    assert store.handle.connection.client().get_settings().anonymized_telemetry is False
+    assert store.connection.client.get_settings().anonymized_telemetry is False
     again = open_store(f"chroma://{folder}/photos")
     again.delete(["item/0"])
     assert store.describe().count == 299, "one process has one Chroma for one folder, however it is written"
@@ -118,7 +118,7 @@ def test_a_file_of_settings_where_we_are_is_not_read(folder, monkeypatch, tmp_pa
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("chroma_otel_collection_endpoint=http://127.0.0.1:9\n")
     with closing(open_store(f"chroma://{folder}/photos")) as store:
-        assert store.handle.connection.client().get_settings().chroma_otel_collection_endpoint == ""
+        assert store.connection.client.get_settings().chroma_otel_collection_endpoint == ""
 
 
 def test_a_folder_of_an_older_chroma_is_not_changed(folder):
@@ -186,14 +186,14 @@ def test_the_graph_is_a_little_wider_and_the_metadata_are_as_in_the_origin(photo
     made.create(photos, 16, "ip")
     seen = made.describe()
     assert (seen.metric, seen.dim, seen.count, seen.unit, seen.index) == ("ip", 16, 0, None, "hnsw")
-    client = photos.handle.connection.client()
+    client = photos.connection.client
     written = client.get_collection(made.name, embedding_function=None).configuration_json
     graph = written["hnsw"]
     wanted = {"space": "ip", "max_neighbors": 24, "ef_construction": 150, "ef_search": 108, "sync_threshold": 100}
     assert {key: graph[key] for key in wanted} == wanted
     assert client.get_collection(made.name, embedding_function=None).metadata["about"] == "geese"
     assert written["embedding_function"] == {"type": "legacy"}, "corrected vectors are nobody's embedding"
-    assert made.handle.known._embedding_function is None
+    assert made._known[1]._embedding_function is None
     assert np.equal(made.search(vectors(2, 16), 3).ids, None).all()
 
 
@@ -208,7 +208,7 @@ def test_a_graph_that_was_described_in_the_old_way(folder):
     made.create(store, 2, "ip")
     made.upsert(next(iter(store.scan())))
     assert made.describe().metric == "ip"
-    assert made.handle.ask("", lambda chroma: chroma.metadata) == {chroma_items.DIM: 2}, "or it would say cosine"
+    assert made._look_up().metadata == {chroma_items.DIM: 2}, "or it would say cosine"
     np.testing.assert_allclose(made.search(np.array([[5.0, 0.0]]), 2).scores, [[15, 0]], atol=1e-5)
     store.close()
 
@@ -360,7 +360,7 @@ def test_a_collection_that_somebody_made_anew_is_found_again(photos):
     other.drop()
     with pytest.raises(StoreError):
         photos.search(vectors(1), 1)
-    other.handle.connection.client().create_collection("photos", embedding_function=None)
+    other.connection.client.create_collection("photos", embedding_function=None)
     photos.upsert(block(1))
     assert other.search(vectors(1), 1).ids.tolist() == [["item/0"]]
     other.close()

@@ -143,7 +143,7 @@ def test_nobody_at_the_port():
         port = free.getsockname()[1]
     with pytest.raises(StoreError) as caught:
         open_store(f"chroma://127.0.0.1:{port}/photos").describe()
-    one_sentence(caught, "refused", "see that the store runs")
+    one_sentence(caught, "refused", "check that the store runs")
 
 
 def test_somebody_who_never_answers_is_waited_for_no_longer_than_said():
@@ -152,13 +152,13 @@ def test_somebody_who_never_answers_is_waited_for_no_longer_than_said():
         silent.listen()
         with pytest.raises(StoreError) as caught:
             open_store(f"chroma://127.0.0.1:{silent.getsockname()[1]}/photos?timeout=0.2").exists()
-    one_sentence(caught, "timed out", "see that the store runs")
+    one_sentence(caught, "timed out", "check that the store runs")
 
 
 def test_every_request_has_the_timeout(engines):
     store = open_store(f"{engines('chroma').url('photos')}?timeout=7")
     assert not store.exists()
-    assert store.handle.connection.client()._server._session.timeout.read == 7
+    assert store.connection.client._server._session.timeout.read == 7
     store.close()
 
 
@@ -177,7 +177,7 @@ def test_a_server_that_ends_in_the_middle_of_a_write(server):
     whole = block(7000, rest=rest)
     with pytest.raises(StoreError) as caught:
         store.upsert(Block(whole.ids, whole.vectors, EndsIt(rest)))
-    one_sentence(caught, "photos", "see that the store runs", "run the same again")
+    one_sentence(caught, "photos", "check that the store runs", "run the same again")
     engine.process = engine.run()
     begun = store.describe().count
     assert 0 < begun < 7000

@@ -10,7 +10,7 @@ import pytest
 import unhub
 from stores.problem import Problem, best, identical, overlap
 from unhub.api.correction import Correction
-from unhub.deploy.aliases import OWN_ALIAS
+from unhub.deploy.destinations import OWN_ALIAS
 from unhub.deploy.journal import Journal
 from unhub.deploy.self_test import ExactTop
 from unhub.foundation.errors import InputError, StoreError, UnhubError
@@ -528,7 +528,7 @@ def test_only_what_was_there_is_called_removed(index, problem, tmp_path):
         ("FATAL: password authentication failed for user app", "give the user and the password"),
         ('connection to server on socket "/x" failed: No such file; Is the server running locally?', "store runs"),
         ("401 Unauthorized", "give the user and the password"),
-        ("relation items does not exist", "the address, the name and the rights"),
+        ("relation items does not exist", "the address, the name and your rights"),
     ],
 )
 def test_advice_fits_what_the_store_said(said, advice):
@@ -549,3 +549,33 @@ def test_a_store_that_was_emptied_takes_nothing_from_a_correction(tmp_path):
     with pytest.raises(InputError, match=r"photos\.faiss is empty; fill it first"):
         unhub.refresh(file, url)
     assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: unhub.export("photos.unhub", ur="faiss://photos.faiss"), "export has no argument ur"),
+        (lambda: unhub.export("photos.unhub", to="x", strateg="augment"), "did you mean strategy"),
+        (lambda: unhub.plan_export("photos.unhub", to="x", aliass="live"), "did you mean alias"),
+        (lambda: unhub.connect("x", "photos.unhub", fetc=3), "did you mean fetch"),
+        (lambda: unhub.refresh("photos.unhub", stor="x"), "did you mean store"),
+        (lambda: unhub.rollback("photos.unhub", too="x"), "did you mean to"),
+    ],
+)
+def test_a_mistyped_argument_is_answered_with_the_right_name(call, name):
+    with pytest.raises(InputError, match=name):
+        call()
+
+
+def test_a_stale_export_is_a_note_of_the_result_and_one_warning_where_the_user_called(index, problem, tmp_path):
+    url, file = index(problem.vectors[:700]), tmp_path / "photos.unhub"
+    _fit(url, problem, file)
+    place = unhub.export(file, url).record.destination
+    (tmp_path / place).unlink()
+    with pytest.warns(unhub.UnhubWarning, match="no longer exists; export it again") as caught:
+        result = unhub.refresh(file, url)
+    assert [str(each.message) for each in caught] == list(result.notes)
+    assert caught[0].filename == __file__
+    assert result.stale
+    with unhub.connect(url, file) as retriever, pytest.raises(InputError, match="did you mean filter"):
+        retriever.search(problem.queries, filtr=[1])

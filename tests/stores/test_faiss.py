@@ -12,7 +12,7 @@ from unhub.foundation import probing
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store
 from unhub.stores.faiss import collection
-from unhub.stores.faiss.index import inner, quantiser_of, spec_of
+from unhub.stores.faiss.index import facts_of, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +217,18 @@ def test_only_a_regular_file_is_opened(tmp_path, kind):
         ("SQfp16", False, "codes"),
         ("PQ4x4", False, "codes"),
         ("OPQ4,PQ4x4", False, "rotated"),
+        ("IVF4,RaBitQ", False, "rotated"),
+        ("HNSW16,SQ8", True, "own_ranges"),
     ],
 )
 def test_the_adapter_declares_how_an_index_shortens_vectors(factory, graph, quantiser):
-    made = faiss.index_factory(16, factory)
-    assert (hasattr(inner(made), "hnsw"), quantiser_of(made)) == (graph, quantiser)
+    facts = facts_of(faiss.index_factory(16, factory))
+    assert (facts.graph, facts.quantiser) == (graph, quantiser)
+
+
+@pytest.mark.parametrize(
+    ("factory", "dtype"),
+    [("Flat", "float32"), ("IVF4,Flat", "float32"), ("SQfp16", "float16"), ("OPQ4,PQ4x4", "PQ"), ("IVF4,PQ4x4", "PQ")],
+)
+def test_the_adapter_declares_what_vectors_are_stored_in(factory, dtype):
+    assert facts_of(faiss.index_factory(16, factory)).dtype == dtype

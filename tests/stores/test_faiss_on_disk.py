@@ -46,7 +46,7 @@ def test_an_index_that_names_another_file_is_not_opened(make, tmp_path):
     faiss.write_index(index, str(tmp_path / "photos.faiss"))
     lists.unlink()  # so that whoever opens it fails in other words
     store = open_store(f"faiss://{tmp_path}/photos.faiss")
-    with pytest.raises(StoreError, match=r"keeps its vectors in another file \('.*secret.bin'\), .* it is not opened"):
+    with pytest.raises(StoreError, match=r"keeps its vectors in another file \('.*secret.bin'\)\. .* it is not opened"):
         store.describe()
 
 

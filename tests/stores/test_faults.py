@@ -135,7 +135,7 @@ def test_a_server_that_ends_in_the_middle_gets_a_sentence_and_the_export_goes_on
             server.process.kill()
             server.process.wait()
 
-        with pytest.raises(StoreError, match="see that the store runs and can be reached") as caught:
+        with pytest.raises(StoreError, match="check that the store runs and can be reached") as caught:
             unhub.export(trip.file, trip.url, batch=250, progress=_Stop(end, "writing", 500))
         assert "\n" not in str(caught.value)
         assert Path(f"{trip.file}.exporting").exists()

@@ -18,7 +18,7 @@ from unhub.deploy.destinations import bias_name
 from unhub.deploy.journal import Journal
 from unhub.foundation.errors import InputError, StoreError, UnhubWarning
 from unhub.stores import Export, make_encoding, open_store, parse
-from unhub.stores.qdrant.client import ClientEngine
+from unhub.stores.qdrant.client import _ClientEngine
 
 TAG = "1f3c9a2b"
 STORES = [each for each in every_store((True, False)) if each.values[0].store not in ("chroma", "milvus_server")]
@@ -122,7 +122,7 @@ def test_rollback_removes_nothing_that_unhub_did_not_make(trip):
     assert exported.record.destination != derived
     assert [each.destination for each in unhub.load(trip.file).exports] == [derived, exported.record.destination]
     _forge(trip, derived, "column" if trip.variant.store == "pgvector" else "augment")
-    with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.*, so it stays as it is and is behind now"):
+    with pytest.warns(UnhubWarning, match=f"{derived} {NO_MARK}.*, so it stays as it is and is out of date now"):
         assert unhub.refresh(trip.file, trip.url).stale
     assert _held(trip, every) == before
     assert all(each.read_text() == "three years of work" for each in files)
@@ -334,7 +334,7 @@ def test_extend_says_that_what_was_exported_is_gone(trip, grown):
     place.unlink()
     if grown:
         _grown(trip)
-    with pytest.warns(UnhubWarning, match=f"the exported file {place.name} is not there any more; export"):
+    with pytest.warns(UnhubWarning, match=f"the exported file {place.name} no longer exists; export"):
         assert unhub.refresh(trip.file, trip.url).stale
     assert not Journal(trip.file).path.exists()
     assert unhub.export(trip.file, trip.url).record.state == "serving"
@@ -396,7 +396,7 @@ def test_a_payload_field_or_a_vector_of_others_is_left_alone(trip, strategy):
 @pytest.mark.parametrize("trip", [each for each in STORES if each.values[0].store == "qdrant"], indirect=True)
 def test_a_store_that_keeps_no_mark_is_refused_before_anything_is_written(trip, strategy, monkeypatch):
     """As a Qdrant server before 1.16 does, which knows no metadata of a collection."""
-    monkeypatch.setattr(ClientEngine, "marks", lambda self: {})
+    monkeypatch.setattr(_ClientEngine, "marks", lambda self: {})
     with pytest.raises(StoreError, match=r"1\.16 or newer"):
         unhub.export(trip.file, trip.url, strategy=strategy)
     with closing(open_store(trip.url)) as store:

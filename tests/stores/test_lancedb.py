@@ -236,7 +236,7 @@ def test_rows_without_a_vector_or_an_id_are_named(opened, database):
 def test_an_id_that_is_there_twice_is_named(opened):
     store = opened(rows([f"item {each % 399}" for each in range(COUNT)]))
     for block in (50, COUNT):
-        with pytest.raises(StoreError, match="the id 'item 0' is there twice"):
+        with pytest.raises(StoreError, match="the id 'item 0' occurs twice"):
             list(store.scan(block=block))
 
 
@@ -374,7 +374,7 @@ def test_the_metric_is_that_of_the_index_of_the_address_or_of_unhubs_note(opened
     assert open_store(new.url).describe().metric == "ip"
     assert open_store(store.url.partition("?")[0]).describe().metric == "l2"
     wrong = opened(index=kinds.IvfFlat(num_partitions=1, distance_type="dot"), name="indexed", options="?metric=l2")
-    with pytest.raises(InputError, match="its index ranks by ip; leave metric=l2 out"):
+    with pytest.raises(InputError, match="its index ranks by ip; leave out metric=l2"):
         wrong.search(vectors()[:1], 1)
 
 
@@ -414,7 +414,7 @@ def test_an_item_put_twice_is_there_once_as_it_was_put_last(opened):
         vectors(3, seed=5)[0].tolist(),
         *vectors(2, seed=6).tolist(),
     ]
-    with pytest.raises(InputError, match=r"vectors of shape \(1, 3\) came where \(1, 16\) fit"):
+    with pytest.raises(InputError, match=r"vectors have shape \(1, 3\), not \(1, 16\)"):
         new.upsert(Block(["short"], np.ones((1, 3), dtype=np.float32)))
 
 

@@ -82,7 +82,7 @@ def test_what_a_killed_process_has_left_is_taken_over(tmp_path):
 
 def test_a_system_without_locks_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(file_lock, "fcntl", None)
-    warned = pytest.warns(UnhubWarning, match="has no file locks; see yourself that no two")
+    warned = pytest.warns(UnhubWarning, match="has no file locks; make sure that no two")
     with warned, Journal(tmp_path / "photos.unhub").alone():
         pass
     assert list(tmp_path.iterdir()) == []

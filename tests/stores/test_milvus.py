@@ -128,7 +128,7 @@ def test_a_server_that_is_not_there_gets_one_sentence_without_the_secrets():
         f"milvus://me:geheim@127.0.0.1:{port}/x?timeout=1",
         f"milvus://127.0.0.1:{port}/x?timeout=1&token=geheim",
     ):
-        with pytest.raises(StoreError, match="see that the store runs") as caught:
+        with pytest.raises(StoreError, match="check that the store runs") as caught:
             open_store(url).exists()
         assert "geheim" not in str(caught.value)
         assert "\n" not in str(caught.value)
@@ -177,7 +177,7 @@ def test_a_server_that_ends_in_the_middle_gets_one_sentence(tmp_path):
         server.kill()
         server.wait()
     for act in (lambda: store.upsert(block), lambda: next(scan), store.finish):
-        with pytest.raises(StoreError, match="see that the store runs") as caught:
+        with pytest.raises(StoreError, match="check that the store runs") as caught:
             act()
         assert "\n" not in str(caught.value)
 

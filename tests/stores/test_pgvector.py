@@ -365,7 +365,7 @@ def test_a_server_that_stops_in_the_middle_gets_one_sentence_and_the_work_goes_o
         ):
             with pytest.raises(StoreError) as caught:
                 act()
-            assert "see that the store runs" in one_sentence(caught)
+            assert "check that the store runs" in one_sentence(caught)
             assert "s3cret" not in str(caught.value)
         server.start()
         assert [each for some in made.ids() for each in some] == ["1"]

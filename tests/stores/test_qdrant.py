@@ -324,7 +324,7 @@ def test_an_alias_of_local_mode_lasts(home):
     gc.collect()
     again = open_store(url)
     assert again.alias("best") == "photos"
-    with pytest.raises(StoreError, match="cannot be given an alias"):
+    with pytest.raises(StoreError, match="cannot be given the alias"):
         again.set_alias("best", "not_there")
     assert again.alias("best") == "photos"
 

@@ -12,12 +12,10 @@ import pytest
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.stores import Block, open_store, parse
-from unhub.stores.qdrant.client import _server
+from unhub.stores.qdrant.client import _server, settings_like
 
 pytest.importorskip("qdrant_client")
 from qdrant_client import models
-
-from unhub.stores.qdrant.requests import settings_like
 
 KEY = "very/secret key"
 QUOTED = "very%2Fsecret%20key"
@@ -81,7 +79,7 @@ def test_a_server_that_is_not_there_gets_one_sentence(options):
             act()
         said = str(caught.value)
         assert said.startswith(address)
-        assert said.endswith("see that the store runs and can be reached, then run the same again.")
+        assert said.endswith("check that the store runs and can be reached, then run the same again.")
         assert "\n" not in said
         assert "secret" not in said
 
@@ -137,7 +135,7 @@ def test_a_server_that_stops_in_the_middle_of_a_put_gets_one_sentence(listener):
         store.upsert(Block([str(each) for each in range(1200)], np.ones((1200, 4), dtype=np.float32)))
     assert asked.count("PUT") == 1 + 4  # one batch that went well, one that the client tried again three times
     assert "photos?https=false&timeout=5 cannot be written" in str(caught.value)
-    assert str(caught.value).endswith("see that the store runs and can be reached, then run the same again.")
+    assert str(caught.value).endswith("check that the store runs and can be reached, then run the same again.")
     assert "\n" not in str(caught.value)
 
 
@@ -156,7 +154,7 @@ def test_the_end_waits_until_nothing_is_left_to_index(listener):
     store.finish()
     assert states == ["red"]
     assert asked == ["GET", "GET", "PATCH", "GET", "GET", "GET", "GET", "GET"]
-    with pytest.raises(StoreError, match=r"cannot be indexed .*could not build the index"):
+    with pytest.raises(StoreError, match=r"cannot be finished .*could not build the index"):
         store.finish()
 
 

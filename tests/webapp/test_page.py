@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unhub.report import palette
+
 from .conftest import HOSTILE, Watched
 
 pytestmark = pytest.mark.xdist_group("chromium")  # one browser and one server for all
@@ -55,6 +57,17 @@ def test_it_opens_with_the_headline_and_the_verdict(visit, server):
     assert view["verdict"]["sentence"] in page.locator(".verdict").inner_text()
     assert page.title() == "Made up, model: unhub"
     assert len(texts(page, "#results tbody tr")) == 2
+
+
+def test_a_method_has_the_colour_that_it_has_in_every_figure(visit):
+    watched = visit("/?method=sn", scheme="light")
+    for label in ("sn", "is", "dbsn", "none"):
+        watched.page.select_option("#set-method", label)
+        watched.drawn()
+        wanted = palette.METHOD_STYLES[label].page_colour
+        rgb = tuple(int(wanted[at : at + 2], 16) for at in (1, 3, 5))
+        until(watched.page, f"getComputedStyle(document.querySelector('.bar.after')).fill === 'rgb{rgb}'")
+        assert style(watched.page, ".bar.before", "fill") == "rgb(104, 114, 122)"
 
 
 def test_changing_the_method_changes_everything_together(visit, server):
@@ -132,13 +145,13 @@ def test_the_list_sorts_and_searches(visit, server):
         ]
 
     assert column(2) == sorted(counts["counts_before"], reverse=True)[:60]
-    page.get_by_role("button", name="after").click()
+    page.get_by_role("button", name="corrected").click()
     until(page, "location.search.includes('sort=after.down')")
     assert column(3) == sorted(counts["counts_after"], reverse=True)[:60]
-    page.get_by_role("button", name="after").click()
+    page.get_by_role("button", name="corrected").click()
     until(page, "location.search.includes('sort=after.up')")
     assert column(3) == sorted(counts["counts_after"])[:60]
-    assert page.locator("#hub-rows th[aria-sort=ascending]").inner_text().startswith("after")
+    assert page.locator("#hub-rows th[aria-sort=ascending]").inner_text().startswith("corrected")
     page.fill("#find", "target 11")
     until(page, "location.search.includes('find=target')")
     until(page, "document.querySelectorAll('#hub-rows tbody tr').length === 11")
@@ -411,7 +424,7 @@ def test_tables_are_copied_as_csv(visit, server):
 
     lines = copied("targets")
     counts = view_of(server, method="sn", k=5)
-    assert lines[0] == ["target", "id", "before", "after", "change", "bias"]
+    assert lines[0] == ["target", "id", "no correction", "corrected", "change", "bias"]
     assert len(lines) == 121, "all of them, also those that are not shown yet"
     by_name = {line[0]: line for line in lines}
     assert HOSTILE in by_name
@@ -427,14 +440,14 @@ def test_tables_are_copied_as_csv(visit, server):
         gain["high"],
     ]
     assert (line["bank"], line["direction"], float(line["strength"])) == ("val", "t2i", 1)
-    assert copied("queries of this target")[0] == ["query", "right", "rank before", "rank after"]
+    assert copied("queries of this target")[0] == ["query", "right", "rank, no correction", "rank, corrected"]
     assert copied("bank queries")[0][0] == "bank query"
     watched.open("/?panel=compare&query=3")
     assert copied("comparison")[0][:2] == ["place", "no correction"]
     watched.open("/?panel=changes&method=sn&better=3")
     assert page.locator("#better tbody tr").count() == 3
     lines = copied("queries made better")
-    assert lines[0][:3] == ["query", "rank before", "rank after"]
+    assert lines[0][:3] == ["query", "rank, no correction", "rank, corrected"]
     assert len(lines) == 1 + view_of(server, method="sn")["better"] > 4, "all of them"
 
 

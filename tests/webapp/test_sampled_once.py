@@ -45,8 +45,9 @@ def test_no_more_than_a_few_tasks_are_held(experiment):
 
 
 def test_each_array_of_an_experiment_is_opened_and_checked_once(experiment, counted):
-    session = Session.open(experiment)
-    for way in session.directions:
-        for bank in ("val", "test queries"):
-            view(session, session.before_after(ViewSettings(way, bank, "sn", k=1)))
-    assert counted[0] == counted[1] == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}
+    with counted() as (opened, checked):
+        session = Session.open(experiment)
+        for way in session.directions:
+            for bank in ("val", "test queries"):
+                view(session, session.before_after(ViewSettings(way, bank, "sn", k=1)))
+    assert opened == checked == {"queries": 1, "targets": 1, "query_bank": 1, "target_bank": 1}

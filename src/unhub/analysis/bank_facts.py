@@ -8,8 +8,7 @@ from unhub.analysis.evaluated import EvaluatedDataset
 from unhub.analysis.model import BankFacts, Estimate
 from unhub.dataset import TEST_QUERIES, Task
 from unhub.foundation.optional import installed
-from unhub.metrics import EMD, bank_precondition, emd, emd_from_scores
-from unhub.metrics.bank_precondition import BankPrecondition, bank_precondition_from_scores
+from unhub.metrics import EMD, BankPrecondition, bank_precondition, bank_precondition_from_scores, emd, emd_from_scores
 from unhub.scores import whole_matrix
 
 SAMPLE, ROUNDS = 500, 5

@@ -16,7 +16,6 @@ from unhub.analysis.evaluated import EvaluatedDataset
 from unhub.analysis.model import Convergence
 from unhub.foundation.types import FloatArray
 from unhub.methods import Method, is_additive, method, method_class
-from unhub.methods.marginals import query_marginal
 from unhub.scores import Banks
 
 SAME = 1e-3
@@ -51,7 +50,7 @@ class ErrorObserver:
 def errors_of(which: Method, banks: Banks) -> tuple[list[float], FloatArray]:
     """The error after each round, the last one as the fit reports it, and the bias that came of it."""
     assert is_additive(which)
-    observer = ErrorObserver(float(which.temperature or 0), query_marginal(banks))
+    observer = ErrorObserver(float(which.temperature or 0), banks.query_marginal())
     bias = which.estimate(replace(banks, observer=observer))
     return [*observer.errors, float(bias.marginal_error or 0.0)], bias.values
 

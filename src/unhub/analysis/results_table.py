@@ -39,7 +39,7 @@ def _line(row: MethodResult, tests: PairwiseTests, bank: str, *, saved: bool) ->
     gain = None if tests.gain is None else Estimate(tests.gain.value, tests.gain.low, tests.gain.high)
     return ResultLine(
         label=row.label,
-        name=title_of(row.method) + (", as saved" if saved else ""),
+        name=title_of(row.method) + (" as saved" if saved else ""),
         tau=float(tau) if isinstance(tau, int | float) else None,
         transductive=row.transductive,
         values=dict(row.values),

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact_file import open_artefact
-from unhub.api.artefact_parts import check_header, check_values, read_ids
+from unhub.api.artefact_file import check_header, check_values, open_artefact, read_ids
 from unhub.api.correction import Correction, attach
-from unhub.api.unchanged import refuse_others
+from unhub.api.fitted_vectors import refuse_others
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.dataset import Reader
@@ -28,35 +27,39 @@ from unhub.io import Rows, replace_file, write_safetensors
 from unhub.methods import UnknownMethodError, additive, stored_method
 from unhub.stores import is_address
 from unhub.stores.address import without_secrets
-from unhub.stores.export_record import Export
+from unhub.stores.export_plan import Export
 
 SCHEMA_VERSION = 1
 _KEY, _SEAL = "unhub", "unhub_sha256"
 _WRONG = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
-"""what a file that somebody made up can make us raise"""
+"""what a forged file can make us raise"""
+_AS_THEY_ARE = (
+    "status", "iterations", "marginal_error", "error_bound", "plan", "bank_size", "target_bank_size",
+)  # fmt: skip
+"""fields of a Correction that the metadata holds under the same name"""
 
 
 def save(correction: Correction, path: str | os.PathLike[str]) -> None:
-    """Writes the correction: bias, ids, potentials, bank and fingerprints; a file there before is replaced whole.
+    """Writes the correction: bias, ids, potentials, bank and fingerprints; an existing file is replaced as a whole.
 
-    The same correction makes the same bytes, whichever process writes it.
+    The same correction gives the same bytes in every process.
     """
     tensors = _tensors(correction)
     metadata = _metadata(correction)
     metadata["checksums"] = {name: _checksum(tensor) for name, tensor in tensors.items()}
     text = json.dumps(metadata)
-    noted = {_KEY: text, _SEAL: hashlib.sha256(text.encode()).hexdigest()}
+    notes = {_KEY: text, _SEAL: hashlib.sha256(text.encode()).hexdigest()}
     with replace_file(path) as temporary:
-        write_safetensors(temporary, tensors, noted)
+        write_safetensors(temporary, tensors, notes)
 
 
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
     """The correction of a file that ``save`` wrote; every part is checked against its checksum, its type and its range.
 
     path: the file.
-    targets: the gallery it was fitted on, also the address of a store. Without it the file's own note of where the
-        gallery was is followed once it is needed, if that is a file on this machine and still holds the same vectors.
-        A store that only the file names is never connected to: the file may be somebody else's.
+    targets: the gallery it was fitted on, also the address of a store. Without it the gallery is opened, when it is
+        needed, at the path noted in the file, if it still holds the same vectors. A store that only the file names is
+        never connected to, since files can be forged.
     memory: bounds the blocks of scores, as in ``fit``.
 
     Returns a Correction.
@@ -105,7 +108,7 @@ def _tensors(correction: Correction) -> dict[str, AnyArray]:
 
 
 def _stored(rows: Rows | None, known: Mapping[str, str]) -> AnyArray | None:
-    """Bank vectors in the precision they came in, if that is one of ours; an error unless the fit was made of them."""
+    """Bank vectors in the precision they came in, if files hold it; an error if they have changed since the fit."""
     if rows is None:
         return None
     block = np.asarray(rows[0 : rows.shape[0]])
@@ -120,15 +123,9 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         "unhub_version": VERSION,
         "method": correction.method.name,
         "settings": correction.settings,
-        "status": correction.status,
-        "iterations": correction.iterations,
-        "marginal_error": correction.marginal_error,
-        "error_bound": correction.error_bound,
-        "plan": correction.plan,
+        **{name: getattr(correction, name) for name in _AS_THEY_ARE},
         "offset": correction._offset,
         "prior_mean": correction._prior_mean,
-        "bank_size": correction.bank_size,
-        "target_bank_size": correction.target_bank_size,
         "metric": reader.metric,
         "normalize": reader.normalize,
         "gallery": int(correction.bias.size),
@@ -139,12 +136,12 @@ def _metadata(correction: Correction) -> dict[str, Any]:
     }
 
 
-def _metadata_of(file: Path, noted: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata_of(file: Path, notes: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata, its version known and its text unchanged since it was written."""
-    if _KEY not in noted:
+    if _KEY not in notes:
         raise InputError(f"{file} is a safetensors file but not a correction; give a file that unhub fit wrote.")
     try:
-        metadata = json.loads(noted[_KEY])
+        metadata = json.loads(notes[_KEY])
         version = metadata["schema_version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
@@ -152,7 +149,7 @@ def _metadata_of(file: Path, noted: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(
             f"{file} has schema version {version}, this unhub reads {SCHEMA_VERSION}; update unhub or fit again."
         )
-    if noted.get(_SEAL) != hashlib.sha256(noted[_KEY].encode()).hexdigest():
+    if notes.get(_SEAL) != hashlib.sha256(notes[_KEY].encode()).hexdigest():
         raise InputError(f"{file} is damaged: its metadata does not match its checksum; fit again.")
     _refuse_too_strong(file, metadata.get("settings"))
     return dict(metadata)
@@ -174,19 +171,14 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
     source = metadata["targets_source"]
     exports = [Export.from_dict(each) for each in metadata.get("exports") or ()]
     estimator = additive(stored_method(metadata["method"], metadata["settings"]))
+    fields: Any = {name: metadata.get(name) for name in _AS_THEY_ARE}
     return Correction(
         method=estimator,
         bias=tensors["bias"],
-        status=metadata["status"],
-        iterations=metadata["iterations"],
-        marginal_error=metadata["marginal_error"],
-        error_bound=metadata.get("error_bound"),
-        plan=metadata.get("plan"),
+        **fields,
         _offset=metadata["offset"],
         _reader=Reader(metadata["metric"], metadata["normalize"], memory, fitted=True),
         _potentials=tensors.get("potentials"),
-        bank_size=metadata["bank_size"],
-        target_bank_size=metadata["target_bank_size"],
         _query_weight=tensors.get("query_weight"),
         _prior_mean=metadata["prior_mean"],
         ids=read_ids(tensors.get("ids"), metadata["gallery"]),

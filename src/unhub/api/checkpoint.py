@@ -1,4 +1,4 @@
-"""A long fit that can be interrupted: the last finished round is kept in a file until the fit is done."""
+"""Checkpoints of a long fit: the last finished round is in a file until the fit is done, so it can be resumed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from unhub.io import replace_file, write_safetensors
 from unhub.methods import Method, settings
 
 EVERY = 1.0
-"""seconds between two writings, and before the first: a fit that is done by then needs no file"""
+"""seconds between two writes, and before the first: a shorter fit needs no file"""
 
 FREE = ("iterations", "tol", "strength")
-"""settings that may differ between the run that was interrupted and the one that goes on"""
+"""settings that may differ between an interrupted run and the one that resumes it"""
 
 
 @dataclass
 class Rounds:
-    """Follows the rounds of one fit: tells how far it has come, and keeps the last one in ``path`` if there is one."""
+    """Follows the rounds of one fit: reports progress, and writes the last finished one to ``path`` if there is one."""
 
     work: str
     rows: int = 0
@@ -44,13 +44,17 @@ class Rounds:
     keep: bool = False
     identity: str = ""
     notes: tuple[str, ...] = ()
-    """what the result should say, too: that its checkpoint could not be written"""
+    """what the result should note: that its checkpoint could not be written"""
     remarks: tuple[str, ...] = ()
-    """where this run began; the result is the same, so it is shown and not saved"""
+    """where this run began: shown, but not saved with the result, which is the same"""
     _read: int = 0
     _finished: int = 0
     _state: Callable[[], dict[str, FloatArray]] | None = field(default=None, repr=False)
-    _written: float = field(default_factory=time.monotonic, repr=False)
+    clock: Callable[[], float] = time.monotonic
+    _written: float = field(default=0.0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._written = self.clock()
 
     def advance(self, rows: int) -> None:
         """So many more bank rows were read."""
@@ -61,7 +65,7 @@ class Rounds:
         self.progress(f"{self.work}, round {this} of {self.rounds}", self._read, self.rows * self.rounds)
 
     def load(self) -> dict[str, FloatArray] | None:
-        """The last finished round of an earlier run; None when there was none. Nothing that could go on is lost."""
+        """The last finished round of an earlier run, or None; a file that could be resumed is never overwritten."""
         if self.path is None:
             return None
         if not self.path.exists():
@@ -93,19 +97,19 @@ class Rounds:
         return state
 
     def save(self, state: Callable[[], dict[str, FloatArray]], rounds: int) -> None:
-        """A round is finished; it is written down unless the last one was a moment ago."""
+        """A round is finished; it is written unless the last write was a moment ago."""
         self._finished, self._state = rounds, state
         self._read = rounds * self.rows
-        if time.monotonic() - self._written >= EVERY:
+        if self.clock() - self._written >= EVERY:
             self.write()
 
     def write(self) -> None:
-        """Writes the last finished round, complete or not at all; a disk that does not take it does not end the fit."""
+        """Writes the last finished round, complete or not at all; a failed write does not end the fit."""
         if self.path is None or self._state is None:
             return
         parts = self._state() | {"rounds": np.array([self._finished], dtype=np.int64)}
         whole = {name: np.ascontiguousarray(part) for name, part in parts.items()}
-        self._written = time.monotonic()
+        self._written = self.clock()
         try:
             with replace_file(self.path) as file:
                 write_safetensors(file, whole, {"identity": self.identity, "checksum": _checksum(whole)})
@@ -116,27 +120,27 @@ class Rounds:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """While this lasts an interruption leaves the file behind; the end takes it away, unless it is to be kept."""
+        """Around the fit: an interruption leaves the file behind; success removes it, unless it is to stay."""
         try:
             yield
         except BaseException:
-            self._write_what_lasted()
+            self._write_if_long()
             raise
         if self.keep:
-            self._write_what_lasted()
+            self._write_if_long()
         elif self.path is not None:
             self._remove(self.path)
 
-    def _write_what_lasted(self) -> None:
-        """Writes the last finished round of a fit that is worth a file."""
-        if time.monotonic() - self._written >= EVERY or (self.path is not None and os.path.exists(self.path)):
+    def _write_if_long(self) -> None:
+        """Writes the last finished round of a fit long enough for a file."""
+        if self.clock() - self._written >= EVERY or (self.path is not None and os.path.exists(self.path)):
             self.write()
 
     def _remove(self, path: Path) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            self._note(f"the checkpoint {path} is of no use any more but could not be removed: {_sentence(error)}")
+            self._note(f"the checkpoint {path} is no longer needed but could not be removed: {_sentence(error)}")
 
     def _remark(self, sentence: str) -> None:
         self.remarks = (*self.remarks, sentence)
@@ -146,7 +150,7 @@ class Rounds:
 
 
 def identity(method: Method, task: Task, *how: Any) -> str:
-    """A short name for a fit: the method, its settings, how vectors are read, and every number that goes into it."""
+    """A fingerprint of a fit: the method, its settings, how vectors are read, and all vectors and weights."""
     chosen = {name: value for name, value in settings(method).items() if name not in FREE}
     whole = hashlib.sha256(json.dumps([method.name, chosen, how], sort_keys=True).encode())
     for rows in (task.targets, task.query_bank, task.target_bank, *task.matrices):
@@ -157,16 +161,11 @@ def identity(method: Method, task: Task, *how: Any) -> str:
 
 
 def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: bool) -> Path | None:
-    """Where an interrupted fit is kept; asking to resume, or to keep it, needs such a place."""
+    """The checkpoint's path, checked; resuming, or leaving the file there, needs one."""
     if path is None:
-        if resume:
-            raise InputError(
-                "resume", f"needs {setting('checkpoint', '...')}", "name the file in which the interrupted fit was kept"
-            )
-        if keep:
-            raise InputError(
-                "keep_checkpoint", f"needs {setting('checkpoint', '...')}", "give the name of the file that is to stay"
-            )
+        for name, wanted in (("resume", resume), ("keep_checkpoint", keep)):
+            if wanted:
+                raise InputError(name, f"needs {setting('checkpoint', '...')}", "name the checkpoint's file")
         return None
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError("checkpoint", f"is {path!r}", "give the name of a file")
@@ -182,7 +181,7 @@ def checked_path(path: str | os.PathLike[str] | None, *, resume: bool, keep: boo
 
 
 def _contents(path: Path) -> tuple[str, dict[str, FloatArray]]:
-    """The identity and the parts of an interrupted fit; a file that is anything else is left alone."""
+    """The identity and the arrays of a checkpoint; any other file is refused and left alone."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -210,7 +209,6 @@ def _checksum(state: dict[str, FloatArray]) -> str:
 
 
 def _sentence(error: InputError | OSError) -> str:
-    """What a file system said, as a sentence."""
     if isinstance(error, InputError):
         return str(error)
     reason = DISK_ERRORS.get(error.errno or 0) or (error.strerror or str(error)).lower()

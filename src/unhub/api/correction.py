@@ -1,9 +1,9 @@
-"""A Correction: the bias of a gallery and all that is needed to serve, extend and keep it."""
+"""A Correction: the bias of a gallery, with all that is needed to search, extend and save it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -11,24 +11,22 @@ from typing import Any, Literal
 import numpy as np
 
 from unhub.api import notebook
+from unhub.api.fitted_vectors import check_gallery, refuse_change
 from unhub.api.hits import Hits, hits
-from unhub.api.progress import watched
-from unhub.api.unchanged import refuse_change
 from unhub.core.arrays import host, is_tensor
-from unhub.core.augmentation import augment_queries, augment_targets
-from unhub.core.bias import Status
-from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
+from unhub.core.bias import Status, augment_queries, augment_targets
+from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.core.parameters import count
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
 from unhub.dataset.reader import Reader, relative_prior
 from unhub.dataset.task import check_needs, extended_banks, score_banks
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
-from unhub.foundation.types import BoolArray, FloatArray, IntArray, Progress, Similarity, Sliceable
+from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
 from unhub.foundation.wording import argument, in_python, setting, spoken
 from unhub.io import Rows, TensorRows, read_ids
 from unhub.methods import AdditiveMethod, settings
-from unhub.scores import Banks, ScoreSource, search
+from unhub.scores import Banks, ScoreSource, search, with_progress
 from unhub.stores import Export, is_address
 
 
@@ -36,9 +34,9 @@ from unhub.stores import Export, is_address
 class Correction:
     """One number per target, ranked by score + bias. Made by ``unhub.fit`` or ``unhub.load``.
 
-    bias: (gallery,) float32, mean zero, strength included. status, iterations and marginal_error tell how the solver
-    ended; marginal_error is None for a closed form. error_bound bounds what rounding, and a kernel kept in 16 bits, may
-    have done to a bias before it was centred; plan says what was kept of the scores between the rounds.
+    bias: (gallery,) float32, mean zero, strength included. status, iterations and marginal_error say how the solver
+    ended; marginal_error is None for a closed form. error_bound bounds the rounding error of a bias, kernels kept in 16
+    bits included; plan says which scores were kept between rounds.
     """
 
     method: AdditiveMethod
@@ -55,11 +53,11 @@ class Correction:
     query_bank: Rows | None = None
     target_bank: Rows | None = None
     source: str | None = None
-    """where the gallery was when the correction was saved, as its file says: a path is followed, an address never"""
+    """where the gallery was, as the file says: a path is opened when needed, the address of a store never"""
     notes: tuple[str, ...] = ()
-    """what a person should know beside the bias, with marks for the names of arguments"""
+    """what to know besides the bias; names of arguments are marks"""
     exports: tuple[Export, ...] = ()
-    """where it was written to, the newest last"""
+    """where it was exported to, the newest last"""
     _reader: Reader = field(default_factory=Reader)
     _offset: float = 0.0
     _potentials: FloatArray | None = None
@@ -67,9 +65,9 @@ class Correction:
     _prior_mean: float = 1.0
     _digests: IntArray | None = None
     _bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
-    """of the banks as the fit read them, by name; a bank that is not that any more is neither saved nor used"""
+    """of the banks as the fit read them, by name; a bank that has changed is neither saved nor used"""
     _sketches: FloatArray | None = None
-    """of a gallery in a store: what tells a vector that was rounded again from another one"""
+    """of a gallery in a store, to tell rounding from another vector"""
 
     @property
     def metric(self) -> Similarity:
@@ -83,7 +81,7 @@ class Correction:
 
     @property
     def memory(self) -> str | int | None:
-        """What bounds the blocks of scores."""
+        """The bound on the scores held at once."""
         return self._reader.memory
 
     @property
@@ -93,7 +91,7 @@ class Correction:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notes in Python's words."""
+        """The notes with the names of arguments as Python has them."""
         return tuple(spoken(note, in_python) for note in self.notes)
 
     @property
@@ -121,7 +119,6 @@ class Correction:
         return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
 
     def _repr_html_(self) -> str:
-        """How it was fitted and how the bias is spread, for a notebook."""
         error = "-" if self.marginal_error is None else f"{self.marginal_error:.2g}"
         rows = [
             ["method", repr(self.method)],
@@ -133,6 +130,10 @@ class Correction:
         ]
         picture = notebook.histogram(self.bias, "targets by their bias")
         return notebook.html_table(notebook.plain_table("Correction", ["", ""], rows, self.warnings), picture)
+
+    def plot(self) -> Any:
+        """How many targets have which bias: a matplotlib figure in the style of the report."""
+        return notebook.figures().correction(self)
 
     def to_frame(self) -> Any:
         """One row for each target as a pandas DataFrame: bias and hubness, by id or by row."""
@@ -169,13 +170,13 @@ class Correction:
         rows = self._reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
         bank = self._reader.products(rows, gallery)
-        source = watched(Banks(bank), "search", progress).queries
+        source = with_progress(Banks(bank), "search", progress).queries
         scores, columns = search(source, bias, k, self._reader.execution(bank))
         if output == "torch":
-            found = Hits(columns, scores, columns) if is_tensor(columns) else _as_tensors(columns, scores)
+            best = Hits(columns, scores, columns) if is_tensor(columns) else _as_tensors(columns, scores)
         else:
-            found = hits(host(columns), host(scores), self.ids)
-        return found.one if single else found
+            best = hits(host(columns), host(scores), self.ids)
+        return best.one if single else best
 
     def bias_tensor(self, device: Any = None) -> Any:
         """The bias as a torch tensor, on the gallery's device unless another is named."""
@@ -186,9 +187,7 @@ class Correction:
             return torch.as_tensor(self.bias, device=here if device is None else device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
-            raise InputError(
-                "device", f"is {device!r}, which cannot be used: {reason}", "name one that is there"
-            ) from error
+            raise InputError("device", f"is {device!r}, which cannot be used: {reason}", "name another one") from error
 
     def apply(self, scores: Any) -> FloatArray:
         """Scores + bias: (query, gallery), for scores that exist already."""
@@ -200,8 +199,8 @@ class Correction:
                 "give scores with its own gallery",
             )
         block = np.asarray(rows[0 : rows.shape[0]])
-        fixed: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
-        return fixed
+        corrected: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
+        return corrected
 
     def extend(
         self,
@@ -212,7 +211,7 @@ class Correction:
         target_prior: Any = None,
         progress: Progress | None = None,
     ) -> FloatArray:
-        """The exact bias of unseen targets, no refit: (new,) float32, on the footing of ``bias``.
+        """The exact bias of unseen targets, no refit: (new,) float32, comparable to ``bias``.
 
         new_targets: (new, dim) embeddings.
         scores: (bank, new) instead, in the order of the bank that was fitted on.
@@ -226,16 +225,16 @@ class Correction:
             raise InputError(
                 "new_targets", f"and {argument('scores')} came together", "give the new targets one way or the other"
             )
-        banks = self._bank_before(new_targets) if scores is None else self._scores_before(scores, target_bank_scores)
+        banks = self._vector_banks(new_targets) if scores is None else self._matrix_banks(scores, target_bank_scores)
         prior, _ = relative_prior(target_prior, banks.queries.shape[1], self._prior_mean)
-        banks = watched(replace(banks, target_prior=prior), "extend", progress)
+        banks = with_progress(replace(banks, target_prior=prior), "extend", progress)
         raw = self.method.bias_of(banks, self._potentials)
         return (self.strength * (raw - self._offset)).astype(np.float32)
 
     def extended(self, new_targets: Any, *, ids: Any = None) -> Correction:
         """A correction of the gallery with the new targets at its end.
 
-        What was there keeps its bias, so that the mean over the longer gallery is no longer exactly zero.
+        Old targets keep their bias, so the mean over the longer gallery is no longer exactly zero.
         """
         new = self._reader.vectors(new_targets, "new_targets", ids=ids)
         names = _joined_ids(self.ids, self.bias.size, new)
@@ -244,13 +243,6 @@ class Correction:
         return replace(
             self, bias=bias, ids=names, _digests=digests, _sketches=None, targets=None, source=None, exports=()
         )
-
-    def ends_with(self, targets: Sliceable, ids: Sequence[str]) -> bool:
-        """Whether its last targets are these, each id and each vector: they were appended to it already."""
-        count = targets.shape[0]
-        if self.ids is None or self._digests is None or self.ids[-count:] != tuple(ids):
-            return False
-        return np.array_equal(self._digests[-count:], row_digests(targets))
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
@@ -266,21 +258,15 @@ class Correction:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one file, complete or not at all; ``unhub.load`` reads it. The gallery itself is not copied.
 
-        It is an error if the bank, a file or an array, is not what it was during the fit.
+        It is an error if the bank, a file or an array, has changed since the fit.
         """
         from unhub.api.artefact import save
 
         save(self, path)
 
-    @property
-    def noted_store(self) -> str | None:
-        """The store that this was last exported to or fitted from, to be shown; nothing connects to it by itself."""
-        noted = self.exports[-1].origin if self.exports else self.source
-        return noted if is_address(noted) else None
-
     @cached_property
     def _noted_gallery(self) -> Rows:
-        """The gallery at the place that was noted, if it is still there and still the same; looked up once."""
+        """The gallery at the noted path, if it is still there and unchanged; looked up once."""
         if self._digests is None:
             raise InputError("this correction was fitted on scores, so it has no vectors to search; use apply(scores).")
         if self.source is None:
@@ -289,7 +275,7 @@ class Correction:
             raise unnamed_store(self.source, f"pass {setting('targets', '{}')}")
         try:
             rows = in_order(self._reader.kept(open_noted(self.source, name="targets")), self.ids)
-            self.check_gallery(rows)
+            check_gallery(self, rows)
         except UnhubError as error:
             raise InputError(
                 f"the gallery is not where it was when this was fitted ({error}) Pass {setting('targets', '...')}."
@@ -297,42 +283,14 @@ class Correction:
         return rows
 
     def gallery(self, targets: Any = None) -> Rows:
-        """The vectors that it was fitted on: those given, checked, or those at the place that was noted."""
+        """The vectors that it was fitted on: ``targets``, checked, or those at the noted path."""
         if targets is None:
             return self._noted_gallery if self.targets is None else self.targets
         rows = in_order(self._reader.vectors(targets, "targets"), self.ids)
-        self.check_gallery(rows)
+        check_gallery(self, rows)
         return rows
 
-    def check_gallery(self, rows: Rows) -> None:
-        """Refuses a gallery that is not the one this correction was fitted on, with the counts."""
-        if rows.shape[0] != self.bias.size:
-            raise InputError(
-                f"this correction is of {self.bias.size:,} targets but {argument('targets')} has {rows.shape[0]:,}; "
-                f"use the gallery it was fitted on, or extend it to the new one."
-            )
-        if self._digests is None:
-            return
-        different = np.flatnonzero(self.changed(np.arange(self.bias.size), rows))
-        if different.size:
-            first = ", ".join(str(row) for row in different[:5])
-            raise InputError(
-                f"this correction was fitted on another gallery: {different.size:,} of {self.bias.size:,} vectors "
-                f"differ (first rows: {first}); use the same vectors in the same order, or fit again."
-            )
-
-    def changed(self, places: IntArray, vectors: Sliceable) -> BoolArray:
-        """(item,): whether the vectors (item, dim) are others than those fitted at these places of the gallery."""
-        if self._digests is None:
-            return np.zeros(len(places), dtype=bool)
-        different: BoolArray = row_digests(vectors) != self._digests[places]
-        if self._sketches is not None and different.any():
-            at = np.flatnonzero(different)
-            now = row_sketches(np.concatenate([np.asarray(vectors[row : row + 1]) for row in at.tolist()]))
-            different[at] = ~same_but_for_rounding(self._sketches[places[at]], now)
-        return different
-
-    def _scores_before(self, scores: Any, target_bank_scores: Any) -> Banks:
+    def _matrix_banks(self, scores: Any, target_bank_scores: Any) -> Banks:
         second = target_bank_scores if "targets" in self.method.requires else None
         by_target = None if second is None else self._reader.scores(second, "target_bank_scores")
         banks = score_banks(self._reader, self._reader.scores(scores, "scores"), None, by_target)
@@ -350,7 +308,7 @@ class Correction:
                 "give bank x new targets, with the bank in the order that was fitted on",
             )
 
-    def _bank_before(self, new_targets: Any) -> Banks:
+    def _vector_banks(self, new_targets: Any) -> Banks:
         if self.query_bank is None:
             raise InputError(
                 f"this correction was fitted on scores and holds no bank embeddings; pass {setting('scores', '...')} "
@@ -386,7 +344,7 @@ def _as_tensors(columns: IntArray, scores: FloatArray) -> Hits:
 def attach(correction: Correction, targets: Any) -> Correction:
     """The correction with its gallery at hand, checked against the fingerprint."""
     rows = in_order(correction._reader.kept(open_source(targets, name="targets")), correction.ids)
-    correction.check_gallery(rows)
+    check_gallery(correction, rows)
     return replace(correction, targets=rows, ids=correction.ids or rows.ids)
 
 

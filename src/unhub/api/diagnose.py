@@ -1,4 +1,4 @@
-"""``diagnose``: how uneven retrieval is before any correction."""
+"""``diagnose``: how uneven retrieval is with no correction."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from unhub.api import notebook
 from unhub.api.facade import dataset_of, facade
-from unhub.api.progress import watched
 from unhub.core.topk import top_k
 from unhub.dataset import Dataset
+from unhub.foundation import tables
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
 from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
-from unhub.scores import Banks, ScoreSource, blocks, spread
+from unhub.scores import Banks, ScoreSource, blocks, spread, with_progress
 from unhub.scores.views import mask_self
 
 SCHEMA_VERSION = 1
@@ -37,7 +37,7 @@ class Hub:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
-    """Hubness of raw scores: the k-occurrence of every target, zeros included, and what it amounts to."""
+    """Hubness with no correction: the k-occurrence of every target, zeros included, and numbers computed from it."""
 
     values: Mapping[str, float]
     counts: Mapping[int, IntArray]
@@ -55,16 +55,21 @@ class Diagnosis:
         return f"Diagnosis({self.queries:,} queries x {self.gallery:,} targets, skew@10 {self['skew@10']:.2f})"
 
     def _repr_html_(self) -> str:
-        """The numbers and how often targets are among the first, for a notebook."""
-        numbers = self._by_depth()
-        rows = [[name, *(f"{value:.2f}" for value in values.values())] for name, values in numbers.items()]
-        header = ["", *(f"k = {k}" for k in self.counts)]
-        picture = notebook.histogram(self.counts[DEPTH], f"targets by how often they are among the first {DEPTH}")
-        return notebook.html_table(notebook.plain_table(self.sentence, header, rows), picture)
+        title = f"targets by how often they are among the first {DEPTH}"
+        return notebook.html_table(self._table(), notebook.histogram(self.counts[DEPTH], title))
+
+    def plot(self, k: int = DEPTH) -> Any:
+        """How often targets are among the first k: a matplotlib figure, as the report draws it."""
+        return notebook.figures().diagnosis(self, k)
 
     def to_frame(self) -> Any:
         """The numbers as a pandas DataFrame: one row for each measure, one column for each k."""
         return notebook.frame(self._by_depth(), "measure")
+
+    def _table(self) -> tables.Table:
+        rows = [[name, *(f"{value:.2f}" for value in by_k.values())] for name, by_k in self._by_depth().items()]
+        scores = f"scores {self.low:.3f} to {self.high:.3f}, std {self.spread:.4f}; tau='auto' is {self.tau:.3g}"
+        return notebook.plain_table(self.sentence, ["", *(f"k = {k}" for k in self.counts)], rows, [scores])
 
     def _by_depth(self) -> dict[str, dict[int, float]]:
         names = dict.fromkeys(full.partition("@")[0] for full in self.values)
@@ -89,7 +94,7 @@ class Diagnosis:
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
+        """The diagnosis in one sentence."""
         heads = max(1, round(0.01 * self.gallery))
         skew = self["skew@10"]
         kind = "even" if skew < MILD else "uneven" if skew < STRONG else "very uneven"
@@ -101,15 +106,7 @@ class Diagnosis:
 
     def table(self) -> str:
         """The numbers as plain text, k = 1, 5, 10 in columns."""
-        lines = [self.sentence, "", f"{'':12}{'k = 1':>10}{'k = 5':>10}{'k = 10':>10}"]
-        for name in dict.fromkeys(full.partition("@")[0] for full in self.values):
-            numbers = "".join(f"{self.values[f'{name}@{k}']:>10.2f}" for k in (1, 5, 10))
-            lines.append(f"{name:12}{numbers}")
-        lines += [
-            "",
-            f"scores {self.low:.3f} to {self.high:.3f}, std {self.spread:.4f}; tau='auto' is {self.tau:.3g}",
-        ]
-        return "\n".join(lines)
+        return tables.text(self._table())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -150,12 +147,12 @@ def diagnose(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
-    """Hubness before any correction.
+    """Hubness with no correction.
 
     data: a Dataset in place of the arrays below.
     scores: (query, gallery) a matrix instead of embeddings.
     queries: (query, dim) embeddings. targets: (gallery, dim) embeddings.
-    target_ids: ids of the gallery, where it has none of its own.
+    target_ids: ids of the gallery, if it comes without.
     ignore_self: query i is target i, and is left out of its own results.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
@@ -166,11 +163,7 @@ def diagnose(
     >>> diagnose(scores=np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])).hubs(1, k=1)
     (Hub(row=0, id='0', count=3),)
     """
-    arrays = {
-        "scores": scores, "queries": queries, "targets": targets, "target_ids": target_ids, "metric": metric,
-        "normalize": normalize, "memory": memory,
-    }  # fmt: skip
-    whole = dataset_of(data, arrays, {"metric": "cosine", "normalize": False})
+    whole = dataset_of(diagnose, locals())
     with whole.words():
         bank, ids = whole.test_scores(progress=progress), whole.target_ids()
     masked = ignore_self or whole.ignore_self
@@ -181,12 +174,12 @@ def diagnose(
             "targets",
             "leave it out",
         )
-    top = _top(watched(Banks(bank), "diagnose", progress).queries, masked)
+    top = _top(with_progress(Banks(bank), "diagnose", progress).queries, masked)
     size = bank.shape[1]
-    seen = spread(bank)
+    scale = spread(bank)
     counts = {k: k_occurrence(top, size, min(k, top.shape[1])) for k in (1, 5, DEPTH)}
     values = summarise(Ranking.from_top(top, size), HUBNESS_METRICS)
-    return Diagnosis(values, counts, ids, bank.shape[0], size, seen.std, seen.low, seen.high, seen.tau)
+    return Diagnosis(values, counts, ids, bank.shape[0], size, scale.std, scale.low, scale.high, scale.tau)
 
 
 def _top(bank: ScoreSource, ignore_self: bool) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -26,10 +26,7 @@ from unhub.metrics import metric as metric_by_name
 
 Direction = Literal["forward", "reverse", "both"]
 DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
-UNSEEN = "The bank that this correction was fitted on is not here, so it is not known whether test queries were in it."
-DEFAULTS = {
-    "ignore_self": False, "allow_overlap": False, "allow_empty": False, "metric": "cosine", "normalize": False,
-}  # fmt: skip
+UNSEEN = "The bank of this correction is not in its file, so test queries may have been in it."
 
 
 @facade
@@ -66,7 +63,7 @@ def evaluate(
     resamples: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
-    **given: Unpack[HyperParameters],
+    **hyper_parameters: Unpack[HyperParameters],
 ) -> Evaluation:
     """Every method on every metric, for test queries against a gallery.
 
@@ -93,14 +90,14 @@ def evaluate(
     ignore_self: query i is target i, and is left out of its own results.
     allow_overlap: test queries may be in the bank, which makes the rows transductive.
     allow_empty: queries without a relevant target are left out.
-    query_ids, target_ids: ids, where the arrays have none of their own.
+    query_ids, target_ids: ids, if the arrays come without.
     query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
     resamples, seed: of the bootstrap intervals.
     executor: as in ``fit``.
     progress: called with the name of the work, how much is done, and how much there is.
-    given: hyper-parameters by name; each reaches every method that has it.
+    hyper_parameters: by name; each reaches every method that has it.
 
     Returns an Evaluation: ``result["sn"]["R@1"]``, ``result.table()``.
 
@@ -109,30 +106,26 @@ def evaluate(
     >>> result["none"]["R@1"] < result["sn"]["R@1"]
     True
     """
-    arrays = {
-        "queries": queries, "targets": targets, "scores": scores, "relevant": relevant, "query_bank": query_bank,
-        "target_bank": target_bank, "query_bank_scores": query_bank_scores, "cross_bank_scores": cross_bank_scores,
-        "target_bank_scores": target_bank_scores, "query_ids": query_ids, "target_ids": target_ids,
-        "query_weight": query_weight, "target_prior": target_prior, "ignore_self": ignore_self,
-        "allow_overlap": allow_overlap, "allow_empty": allow_empty, "group_targets": group_targets, "metric": metric,
-        "normalize": normalize, "memory": memory,
-    }  # fmt: skip
+    arguments = locals()
     if direction not in ("forward", "reverse", "both"):
         raise InputError("direction", f"is {direction!r}", "use 'forward', 'reverse' or 'both'")
     resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
     judged = None if correction is None else _loaded(correction)
     if judged is not None:
-        others = [] if methods is DEFAULT_METHODS else [each for each in wanted if _name(each) != judged.method.name]
-        wanted = ["none", judged.method, *(each for each in others if _name(each) != "none")]
-    chosen = methods_by_name(wanted, given)
+        own = {"none", judged.method.name}
+        others = (
+            [] if methods is DEFAULT_METHODS else [each for each in wanted if getattr(each, "name", each) not in own]
+        )
+        wanted = ["none", judged.method, *others]
+    chosen = methods_by_name(wanted, hyper_parameters)
     if judged is not None:
         chosen = (chosen[0], judged.method, *chosen[2:])
         if direction != "forward":
             raise InputError("direction", f"is {direction!r}", "a correction was fitted for the forward direction")
-        whole, bank = _dataset_of_correction(judged, data, arrays)
+        whole, bank = _dataset_of_correction(judged, arguments)
     else:
-        whole = dataset_of(data, arrays, DEFAULTS)
+        whole = dataset_of(evaluate, arguments)
         bank = whole.bank_name(bank)
     named = [metrics] if isinstance(metrics, str) else metrics
     options = Options(
@@ -164,10 +157,6 @@ def evaluate(
     return result
 
 
-def _name(method: str | Method) -> str:
-    return method if isinstance(method, str) else method.name
-
-
 def _loaded(correction: Correction | str | os.PathLike[str]) -> Correction:
     from unhub.api.artefact import load
 
@@ -180,14 +169,12 @@ def _bias(correction: Correction) -> Bias:
     return Bias(raw, 0.0, correction.status, correction.iterations, correction.marginal_error)
 
 
-def _dataset_of_correction(
-    correction: Correction, data: Dataset | None, arrays: dict[str, Any]
-) -> tuple[Dataset, str | None]:
-    """The test set of a saved correction, with the bank that it was fitted on where that is in the file."""
-    if data is not None:
-        arrays = {**arrays, **{part: data._sources[part] for part in ("queries", "targets", "scores", "relevant")}}
-    allowed = ("queries", "targets", "scores", "relevant", "target_bank")
-    if arrays["queries"] is None and arrays["scores"] is None:
+def _dataset_of_correction(correction: Correction, arguments: Mapping[str, Any]) -> tuple[Dataset, str | None]:
+    """The test set of a saved correction, with the bank that it was fitted on if the file holds it."""
+    data: Dataset | None = arguments["data"]
+    tests = ("queries", "targets", "scores", "relevant")
+    given = {name: arguments[name] if data is None else data._sources[name] for name in tests}
+    if given["queries"] is None and given["scores"] is None:
         raise InputError("queries", "is missing", "give test queries to judge the correction by, and relevant")
-    whole = Dataset.of(correction, **{name: arrays[name] for name in allowed})
+    whole = Dataset.of(correction, **given, target_bank=arguments["target_bank"])
     return whole, whole.bank_name()

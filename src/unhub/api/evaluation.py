@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unhub.api import notebook
-from unhub.api.tables import evaluation_csv, evaluation_table, rendered
 from unhub.core.bias import Status
 from unhub.foundation import tables
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
+from unhub.foundation.tables import Cell, Table, csv_text
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 from unhub.foundation.wording import in_python, spoken
 from unhub.metrics import LEVEL, Interval, bootstrap_difference, holm, mcnemar, metric
@@ -40,11 +40,13 @@ class MethodResult:
     bias: FloatArray | None
     seconds: float
     notes: tuple[str, ...] = ()
-    """what a person should know beside the numbers, with marks for the names of arguments"""
+    """what to know besides the numbers; names of arguments are marks"""
+    sparse: bool = False
+    """whether most corrected scores are zero, and so tied"""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The notes in Python's words."""
+        """The notes with the names of arguments as Python has them."""
         return tuple(spoken(note, in_python) for note in self.notes)
 
     def __repr__(self) -> str:
@@ -52,12 +54,10 @@ class MethodResult:
         return f"MethodResult({self.label}: {values}{', …' if len(self.values) > 6 else ''})"
 
     def __getitem__(self, name: str) -> float:
-        if name not in self.values:
-            full = metric(name).name
-            if full not in self.values:
-                raise InputError(f"{name!r} was not asked for; this evaluation has {', '.join(self.values)}.")
-            return self.values[full]
-        return self.values[name]
+        full = name if name in self.values else metric(name).name
+        if full not in self.values:
+            raise InputError(f"{name!r} was not asked for; this evaluation has {', '.join(self.values)}.")
+        return self.values[full]
 
 
 @dataclass(frozen=True)
@@ -92,27 +92,34 @@ class Evaluation:
         return f"Evaluation({size}{both}; {first}: {', '.join(rows[:8])}{more})"
 
     def _repr_html_(self) -> str:
-        """The table with bars of the first metric, for a notebook."""
         parts = []
-        for one in (self,) if self.reverse is None else (self, self.reverse):
-            first = one.metrics[0]
-            picture = notebook.bars({label: row.values[first] for label, row in one.rows.items()}, first)
-            parts.append(notebook.html_table(evaluation_table(one), picture))
+        for each in self.directions:
+            first = each.metrics[0]
+            picture = notebook.bars({label: row.values[first] for label, row in each.rows.items()}, first)
+            parts.append(notebook.html_table(evaluation_table(each), picture))
         return "".join(parts)
+
+    def plot(self, k: int = 10) -> Any:
+        """How often targets are among the first k, for every method: a matplotlib figure, as the report draws it."""
+        return notebook.figures().evaluation(self, k)
 
     def to_frame(self) -> Any:
         """The values as a pandas DataFrame: one row for each method, one column for each metric.
 
         With both directions the index has two levels: direction, method.
         """
-        if self.reverse is None:
-            return notebook.frame({label: row.values for label, row in self.rows.items()}, "method")
-        pandas = require("pandas", extra="pandas")
-        ways = {one.settings["direction"]: one for one in (self, self.reverse)}
         frames = {
-            way: notebook.frame({k: r.values for k, r in one.rows.items()}, "method") for way, one in ways.items()
+            each.settings["direction"]: notebook.frame({name: row.values for name, row in each.rows.items()}, "method")
+            for each in self.directions
         }
-        return pandas.concat(frames, names=["direction"])
+        if self.reverse is None:
+            return next(iter(frames.values()))
+        return require("pandas", extra="pandas").concat(frames, names=["direction"])
+
+    @property
+    def directions(self) -> tuple[Evaluation, ...]:
+        """This evaluation, and the reverse one if both directions were evaluated."""
+        return (self,) if self.reverse is None else (self, self.reverse)
 
     def __getitem__(self, method: str) -> MethodResult:
         if method not in self.rows:
@@ -145,42 +152,44 @@ class Evaluation:
         base = self[baseline].per_query[asked.name]
         others = [row for label, row in self.rows.items() if label != baseline]
         scale = 100.0 if asked.percent else 1.0
-        intervals, p_values = [], []
-        for row in others:
-            mine = row.per_query[asked.name]
-            intervals.append(
-                bootstrap_difference(
-                    scale * mine,
-                    scale * base,
-                    clusters=self.clusters,
-                    level=level,
-                    seed=self.settings["seed"],
-                )
-            )
-            if asked.name.startswith("R@"):
-                p_values.append(mcnemar(mine, base).p_value)
-        adjusted: list[float | None] = [*holm(p_values)] if p_values else [None] * len(others)
-        known: list[float | None] = [*p_values] if p_values else [None] * len(others)
+        how: Any = {"clusters": self.clusters, "level": level, "seed": self.settings["seed"]}
+        p_values: list[float | None] = [None] * len(others)
+        adjusted = p_values
+        if asked.name.startswith("R@") and others:
+            exact = [mcnemar(row.per_query[asked.name], base).p_value for row in others]
+            p_values, adjusted = [*exact], [*holm(exact)]
         return tuple(
-            Difference(row.label, baseline, asked.name, interval, p, q)
-            for row, interval, p, q in zip(others, intervals, known, adjusted, strict=True)
-        )
+            Difference(
+                row.label, baseline, asked.name,
+                bootstrap_difference(scale * row.per_query[asked.name], scale * base, **how), p, q,
+            )
+            for row, p, q in zip(others, p_values, adjusted, strict=True)
+        )  # fmt: skip
 
     def table(self) -> str:
         """The table as plain text, for a terminal or a log."""
-        return rendered(self, tables.text)
+        return self._rendered(tables.text)
 
     def to_markdown(self) -> str:
         """The table in Markdown."""
-        return rendered(self, tables.markdown)
+        return self._rendered(tables.markdown)
 
     def to_latex(self) -> str:
         """The table in LaTeX, for booktabs; the best value of each column is bold."""
-        return rendered(self, tables.latex)
+        return self._rendered(tables.latex)
 
     def to_csv(self) -> str:
-        """One line for each method and direction, every metric with its interval."""
-        return evaluation_csv(self)
+        """One line for each method and direction: every metric, and its interval where it has one."""
+        ends = [name for name in self.metrics if name in next(iter(self.rows.values())).intervals]
+        titles = [f"{name} {end}" for name in ends for end in ("low", "high")]
+        rows = [
+            [
+                each.settings["direction"], row.label, _bank(row), *(row.values[name] for name in self.metrics),
+                *(end for name in ends for end in row.intervals[name]),
+            ]
+            for each in self.directions for row in each.rows.values()
+        ]  # fmt: skip
+        return csv_text(["direction", "method", "bank", *self.metrics, *titles], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: schema_version, methods -> metrics, intervals, settings, timings."""
@@ -203,6 +212,9 @@ class Evaluation:
         """The same as text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
+    def _rendered(self, renderer: Callable[[Table], str]) -> str:
+        return "\n\n".join(renderer(evaluation_table(each)) for each in self.directions)
+
 
 def _with_json_names(values: Mapping[str, float]) -> dict[str, float]:
     """The values by their names here and, where it differs, by the name other tools use (hit_rate@1 for R@1)."""
@@ -223,3 +235,58 @@ def _details(row: MethodResult) -> dict[str, Any]:
         "seconds": round(row.seconds, 4),
         "warnings": list(row.warnings),
     }
+
+
+def evaluation_table(result: Evaluation) -> Table:
+    """A row for each method: its label, its bank, and the metrics."""
+    best = {name: _best(result, name) for name in result.metrics}
+    rows = tuple(
+        (
+            Cell(label),
+            Cell(_bank(row)),
+            *(Cell(metric(name).shown(row.values[name]), label in best[name]) for name in result.metrics),
+        )
+        for label, row in result.rows.items()
+    )
+    return Table(_title(result), ("method", "bank", *result.metrics), rows, _notes(result))
+
+
+def _bank(row: MethodResult) -> str:
+    """ "transductive" when the test queries were the bank, "bank" when others were, "-" when none was needed."""
+    return "-" if row.method == "none" else "transductive" if row.transductive else "bank"
+
+
+def _title(result: Evaluation) -> str:
+    s = result.settings
+    line = f"{s['queries']:,} queries, {s['gallery']:,} targets"
+    line += f", bank of {s['bank']:,} queries" if s["bank"] else ""
+    line += f" and {s['target_bank']:,} targets" if s["target_bank"] else ""
+    line += f", {s['direction']}" if s["direction"] != "forward" else ""
+    line += ", targets grouped by their query (largest score)" if s["group_targets"] else ""
+    line += ", self-pairs left out" if s["ignore_self"] else ""
+    return line
+
+
+def _notes(result: Evaluation) -> tuple[str, ...]:
+    notes = []
+    if result.transductive:
+        shared = result.settings["test_queries_in_bank"]
+        who = f"{shared:,} test queries are also in" if shared else "the test queries themselves are"
+        notes.append(f"transductive: {who} the bank; no deployed system has them in advance")
+    if "R@1" in next(iter(result.rows.values())).intervals:
+        half = max((high - low) / 2 for low, high in (row.intervals["R@1"] for row in result.rows.values()))
+        notes.append(f"{LEVEL:.0%} intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
+    plans = ", ".join(row.label for row in result.rows.values() if row.sparse)
+    if plans:
+        notes.append(f"{plans}: most of a plan is zero; what it leaves out is tied (ties: {result.settings['ties']})")
+    return (*notes, *(f"{name}: {why}" for name, why in result.skipped.items()))
+
+
+def _best(result: Evaluation, name: str) -> set[str]:
+    """The methods with the best printed value of a metric; none if neither end of the scale is better."""
+    larger = metric(name).larger_is_better
+    printed = {label: float(metric(name).shown(row.values[name])) for label, row in result.rows.items()}
+    if larger is None or len(set(printed.values())) == 1:
+        return set()
+    top = max(printed.values()) if larger else min(printed.values())
+    return {label for label, value in printed.items() if value == top}

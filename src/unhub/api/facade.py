@@ -1,17 +1,17 @@
-"""What every function that users call has in common: mistyped arguments are answered, and notes become warnings."""
+"""What all public functions share: mistyped arguments get a hint, and notes become warnings."""
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import os
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from unhub.dataset import Dataset
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation import facade as base
+from unhub.foundation.errors import InputError
+from unhub.foundation.facade import warn as warn
 from unhub.foundation.wording import argument
 from unhub.methods import hyper_parameters
 
@@ -21,46 +21,25 @@ T = TypeVar("T")
 
 def facade(function: Callable[P, T]) -> Callable[P, T]:
     """The function; a keyword that it does not have is an error with the name that was probably meant."""
-    signature = inspect.signature(function).parameters
-    takes_hyper_parameters = any(each.kind is each.VAR_KEYWORD for each in signature.values())
-    arguments = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
-
-    @functools.wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            known = arguments + (hyper_parameters() if takes_hyper_parameters and name not in arguments else [])
-            if name not in known:
-                near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
-                hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."
-                raise InputError(f"{function.__name__} has no argument {name}; {hint}")
-        return function(*args, **kwargs)
-
-    return checked
+    return base.facade(function, hyper_parameters)
 
 
-def warn(notes: Iterable[str], *, stacklevel: int = 4) -> None:
-    """Shows each note once, as a warning at the line that called the function decorated by ``facade``."""
-    for note in dict.fromkeys(notes):
-        warnings.warn(UnhubWarning(note), stacklevel=stacklevel)
+def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Dataset:
+    """The Dataset given as ``data``, or one made of the array arguments; not both.
 
-
-def dataset_of(data: Dataset | None, keywords: Mapping[str, Any], defaults: Mapping[str, Any]) -> Dataset:
-    """The dataset that was given, or one of the keywords; not both.
-
-    defaults: what each keyword is where it was not given.
+    function: the façade. arguments: its arguments by name, as ``locals()`` has them.
     """
+    data = arguments.get("data")
+    given = {name: arguments[name] for name in _parameters(function) if name in _OF_DATASETS}
     if data is None:
-        return Dataset(**keywords)
+        return Dataset(**given)
     if not isinstance(data, Dataset):
-        raise InputError(
-            "data",
-            f"is a {type(data).__name__}",
-            f"give a Dataset, as in unhub.Dataset.open('experiment.toml'), and arrays by name, such as "
-            f"{argument('targets')}",
-        )
-    for name, value in keywords.items():
-        if value is not defaults.get(name) and value != defaults.get(name):
-            raise InputError(name, "came beside a Dataset, which has its own", "leave one of them out")
+        advice = "give a Dataset, as in unhub.Dataset.open('experiment.toml'), and arrays by name, such as "
+        raise InputError("data", f"is a {type(data).__name__}", advice + argument("targets"))
+    for name, value in given.items():
+        default = _parameters(function)[name].default
+        if value is not default and (default is None or value != default):
+            raise InputError(name, f"came beside {data.path or 'a Dataset'}, which has its own", "give one, not both")
     return data
 
 
@@ -71,3 +50,12 @@ def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
     if not isinstance(data, Dataset):
         raise InputError("data", f"is a {type(data).__name__}", "give a Dataset or the path of an experiment file")
     return data
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+_OF_DATASETS = frozenset(_parameters(Dataset)) - {"metrics"}
+"""arguments that a façade passes on to a Dataset; ``metrics`` of ``evaluate`` are those to compute"""

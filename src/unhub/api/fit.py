@@ -12,9 +12,8 @@ import numpy as np
 from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.facade import dataset_of, facade, warn
-from unhub.api.progress import watched
+from unhub.api.fitted_vectors import fingerprints, refuse_change
 from unhub.api.running import finite
-from unhub.api.unchanged import fingerprints, refuse_change
 from unhub.core.bias import Bias
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
@@ -27,7 +26,7 @@ from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
 from unhub.methods import method as method_by_name
-from unhub.scores import spread
+from unhub.scores import spread, with_progress
 from unhub.stores import is_address
 
 SELF_BANK = (
@@ -60,12 +59,12 @@ def fit(
     resume: bool = False,
     keep_checkpoint: bool = False,
     progress: Progress | None = None,
-    **given: Unpack[HyperParameters],
+    **hyper_parameters: Unpack[HyperParameters],
 ) -> Correction:
     """The correction of a gallery: one number per target, estimated from a bank of past queries.
 
-    Every array argument takes an array, a memory map, a torch tensor or a path. Vectors that change while they are
-    read, on disk or in memory, are an error and give no correction.
+    Every array argument takes an array, a memory map, a torch tensor or a path. It is an error if vectors change, on
+    disk or in memory, while they are read.
 
     method: a name of ``unhub.ADDITIVE``, or an object such as ``unhub.methods.SN(tau=0.02)``.
     data: a Dataset in place of the arrays below.
@@ -76,20 +75,20 @@ def fit(
     scores: (bank, gallery) a matrix instead of embeddings.
     cross_bank_scores: (bank, target bank), for dbsn beside scores.
     target_bank_scores: (target bank, gallery), for dualis beside scores.
-    target_ids: ids of the gallery, where it has none of its own.
+    target_ids: ids of the gallery, if it comes without.
     query_weight: (bank,) how much each bank query counts.
     target_prior: (gallery,) how often each target is expected.
-    ignore_self: the bank is the gallery itself, and no item counts for itself.
+    ignore_self: the bank is the gallery itself; the score of an item with itself is left out.
     metric: "cosine" or "ip" (inner product).
     normalize: scale vectors to unit length.
-    memory: such as "64MB": bounds the scores that are held at once, and decides what is kept between rounds; without
-        it that is half of the memory that is free.
-    checkpoint: a file that keeps the last finished round while a long fit runs. It is gone when the fit is done. A disk
-        that is full does not end the fit: it goes on without the file, and says so.
-    resume: go on from the checkpoint.
-    keep_checkpoint: leave the checkpoint there at the end.
+    memory: such as "64MB": bounds the scores held at once, and decides what is kept between rounds; half of the free
+        memory by default.
+    checkpoint: a file for the last finished round of a long fit, removed when the fit is done. If the disk is full, the
+        fit goes on without it and warns.
+    resume: continue from the checkpoint.
+    keep_checkpoint: do not remove the checkpoint at the end.
     progress: called with the name of the work, rows read and rows to read.
-    given: hyper-parameters by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of
+    hyper_parameters: by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of
         the bank's scores.
 
     executor: how to compute: an ``unhub.executors`` object that holds the shards of the bank, or an ``Execution`` with
@@ -101,32 +100,29 @@ def fit(
     >>> print(fit("is", targets=np.eye(2, dtype=np.float32), query_bank=bank, tau=0.1).bias.round(3))
     [-0.101  0.101]
     """
-    chosen = additive(method_by_name(method, given))
+    arguments = locals()
+    chosen = additive(method_by_name(method, hyper_parameters))
     kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
     if resume and chosen.rounds is None:
         raise InputError("resume", f"has no use: {chosen.name} reads the bank once", "leave it out")
-    arrays = {
-        "targets": targets, "query_bank": query_bank, "target_bank": target_bank, "scores": scores,
-        "cross_bank_scores": cross_bank_scores, "target_bank_scores": target_bank_scores, "target_ids": target_ids,
-        "query_weight": query_weight, "target_prior": target_prior, "ignore_self": ignore_self, "metric": metric,
-        "normalize": normalize, "memory": memory,
-    }  # fmt: skip
-    whole = dataset_of(data, arrays, {"ignore_self": False, "metric": "cosine", "normalize": False})
+    whole = dataset_of(fit, arguments)
     name = whole.bank_name(bank)
     with whole.words(name, "forward"):
         task = whole.task("forward", name, fit=True, executor=executor, progress=progress)
-        journal = Rounds(chosen.name, progress=progress, path=kept_at, resume=resume, keep=keep_checkpoint)
+        journal = Rounds(
+            chosen.name, progress=progress, path=kept_at, resume=resume, keep=keep_checkpoint,
+            clock=task.banks.execution.clock,
+        )  # fmt: skip
         try:
             correction = _fitted(chosen, whole, task, journal)
         except BaseException:
-            warn((*journal.remarks, *journal.notes))  # a checkpoint that was not written matters most now
+            warn((*journal.remarks, *journal.notes))  # a checkpoint that could not be written matters most now
             raise
     warn((*journal.remarks, *correction.notes))
     return correction
 
 
 def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Correction:
-    """The correction that a task gives."""
     check_needs(chosen, task.banks)
     digests = None if task.targets is None else row_digests(task.targets, threads=processors())
     used = (task.query_bank, task.target_bank if chosen.requires else None)
@@ -137,11 +133,11 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
         task = replace(task, banks=without_self(task.banks, same=task.query_bank is None or own_bank))
     elif own_bank:
         notes += (SELF_BANK,)
-    seen = None if chosen.temperature is None else spread(task.banks.queries)
-    resolved = resolve(chosen, task.banks.queries, seen)
+    scale = None if chosen.temperature is None else spread(task.banks.queries)
+    resolved = resolve(chosen, task.banks.queries, scale)
     notes += resolved.notes
-    if seen is not None:
-        task = replace(task, banks=replace(task.banks, largest=seen.largest))
+    if scale is not None:
+        task = replace(task, banks=replace(task.banks, largest=scale.largest))
     estimator = additive(resolved.method)
     estimated = _estimated(estimator, data, task, journal)
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
@@ -176,10 +172,10 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
 
 
 def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Bias:
-    """The bias; rounds are followed and kept where the method has any."""
+    """The bias; the journal follows the rounds of an iterative method."""
     rounds = estimator.rounds
     if rounds is None:
-        return estimator.estimate(watched(task.banks, estimator.name, journal.progress))
+        return estimator.estimate(with_progress(task.banks, estimator.name, journal.progress))
     journal.rows, journal.rounds = task.banks.queries.shape[0], rounds
     if journal.path is not None:
         reader = data.reader
@@ -189,7 +185,7 @@ def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Ro
 
 
 def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:
-    """Whether these are the vectors of the digests; their number mostly tells at once."""
+    """Whether these are the vectors of the digests; most differ in number already."""
     if len(rows) != digests.size:
         return False
     return (known.get(rows.name) or fingerprint(row_digests(rows))) == fingerprint(digests)

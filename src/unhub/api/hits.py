@@ -1,4 +1,4 @@
-"""What a search gives back, in memory or in a store."""
+"""Results of a search, in memory or in a store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 3
 class Hits:
     """The best targets of every query, best first; of a single query given as one vector, 1-D arrays.
 
-    ids: (query, k) ids of the targets; without ids of their own, their rows.
+    ids: (query, k) ids of the targets, or their rows if they have no ids.
     scores: (query, k) score + bias.
     rows: (query, k) rows of the gallery; -1 where a store has an item that the correction does not know.
     raw_scores: (query, k) scores without the bias, of a search through a store.
@@ -44,7 +44,7 @@ class Hits:
             return f"Hits({size})"
         first = zip(self.ids[0] if many else self.ids, self.scores[0] if many else self.scores, strict=True)
         shown = [f"{name} ({float(score):.3f})" for name, score in first]
-        more = ", …" if len(shown) > SHOWN or len(self.ids) > 1 else ""
+        more = ", …" if len(shown) > SHOWN or (many and len(self) > 1) else ""
         return f"Hits({size}: {', '.join(shown[:SHOWN])}{more})"
 
     @property

@@ -26,7 +26,7 @@ def normalize(
     query_weight: Any = None,
     target_prior: Any = None,
     memory: str | int | None = None,
-    **given: Unpack[HyperParameters],
+    **hyper_parameters: Unpack[HyperParameters],
 ) -> FloatArray:
     """The corrected scores: (query, gallery), larger is better.
 
@@ -38,14 +38,14 @@ def normalize(
     cross_bank_scores: (bank, target bank), for dbsn. target_bank_scores: (target bank, gallery), for dualis.
     query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
     memory: such as "2GB": bounds the scores that are held at once.
-    given: hyper-parameters by name.
+    hyper_parameters: by name.
 
     Returns an array of the shape of ``scores``.
 
     >>> normalize("hn", scores=np.array([[0.9, 0.8], [0.7, 0.1]])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    chosen = method_by_name(method, given)
+    chosen = method_by_name(method, hyper_parameters)
     data = Dataset(
         scores=scores,
         query_bank_scores=query_bank_scores,
@@ -59,6 +59,7 @@ def normalize(
     task = data.task("forward", data.bank_name())
     check_needs(chosen, task.banks)
     resolved = resolve(chosen, task.banks.queries)
-    warn(resolved.notes)
     assert task.scores is not None
-    return np.concatenate([rows for _, rows in apply_method(resolved.method, task.scores, task.banks).rows])
+    corrected = apply_method(resolved.method, task.scores, task.banks)
+    warn(resolved.notes + corrected.notes)
+    return np.concatenate([rows for _, rows in corrected.rows])

@@ -1,9 +1,10 @@
-"""How results show in a notebook, and as data frames: small HTML tables with an inline picture, no dependency."""
+"""How results show in a notebook: small HTML tables with an inline picture, data frames, and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,11 @@ WIDTH, HEIGHT, BARS = 240, 60, 40
 BAR, BASE = "#4c78a8", "#bbbbbb"
 
 
+def figures() -> Any:
+    """The module that draws results. It is a layer above this one, so it is imported by name when asked for."""
+    return import_module("unhub.report.figures.results")
+
+
 def frame(rows: Mapping[Any, Mapping[Any, Any]], index: str) -> Any:
     """A pandas DataFrame with one row for each key; an error with the pip command where pandas is not installed."""
     pandas = require("pandas", extra="pandas")
@@ -25,8 +31,8 @@ def frame(rows: Mapping[Any, Mapping[Any, Any]], index: str) -> Any:
 
 
 def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Table:
-    """A table of plain texts."""
-    return Table(title, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), tuple(notes))
+    """A table of plain texts; words in the first column, numbers in the others."""
+    return Table(title, tuple(columns), tuple(tuple(map(Cell, row)) for row in rows), tuple(notes), left=(0,))
 
 
 def html_table(table: Table, svg: str) -> str:

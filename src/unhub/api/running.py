@@ -1,10 +1,9 @@
-"""Running methods on a task: each corrects, ranks and is measured the same way."""
+"""Running methods on a task: each corrects, ranks and is measured in the same way."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,12 +20,12 @@ from unhub.foundation.types import FloatArray, Progress
 from unhub.foundation.wording import argument, in_python, spoken
 from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, resolve, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, measure, metric
-from unhub.metrics.rank_counts import tie_policy
+from unhub.metrics.ranking import tie_policy
 from unhub.scores import Banks, ScoreSource, blocks, spread
 from unhub.scores.views import mask_self
 
 WHOLE_MATRIX_BYTES = 8 << 30
-"""float64 matrices past this are not attempted by methods that need the whole matrix at once"""
+"""largest float64 matrix for methods that need the whole matrix at once"""
 
 
 @dataclass(frozen=True)
@@ -51,21 +50,16 @@ class Options:
             raise InputError("group_targets", both, "a group is not one of the queries")
 
 
-def run(
-    task: Task,
-    chosen: Sequence[Method],
-    options: Options,
-    known: Mapping[str, Bias] | None = None,
-) -> Evaluation:
+def run(task: Task, chosen: Sequence[Method], options: Options, known: Mapping[str, Bias] | None = None) -> Evaluation:
     """Every method on the task; known: biases that were estimated before, by the label of the row.
 
-    Nothing warns here: what the caller should know is among the result's notes.
+    It does not warn: what the caller should know is in the notes of the result.
     """
     skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [each for each in chosen if each.name not in skipped]
-    seen = spread(task.banks.queries)
-    task = replace(task, banks=replace(task.banks, largest=seen.largest))
-    resolved = [resolve(each, task.banks.queries, seen) for each in running]
+    scale = spread(task.banks.queries)
+    task = replace(task, banks=replace(task.banks, largest=scale.largest))
+    resolved = [resolve(each, task.banks.queries, scale) for each in running]
     rows: dict[str, MethodResult] = {}
     clusters: Any = None
     for done, (label, each) in enumerate(zip(labels([each.method for each in resolved]), resolved, strict=True)):
@@ -79,7 +73,7 @@ def run(
             skipped[label] = f"skipped; {error}"
             continue
         clusters = ranking.relevance.clusters()
-        if options.ignore_self:  # an item is its own class's too, though it is not right for itself
+        if options.ignore_self:  # an item belongs to its own class, though it is not right for itself
             clusters = np.minimum(clusters, np.arange(len(clusters)))
     rows = _with_intervals(rows, clusters, options)
     return Evaluation(rows, options.metrics, _settings(task, options), clusters, skipped)
@@ -92,29 +86,30 @@ def measure_method(
     began = time.perf_counter()
     method = resolved.method
     assert task.scores is not None
-    fixed = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
+    corrected = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
     ranker = _ranker(task, options)
-    for start, rows in fixed.rows:
+    for start, rows in corrected.rows:
         ranker.add(start, rows)
     ranking = ranker.result()
-    bias = fixed.bias
-    found = measure(ranking, options.metrics)
+    bias = corrected.bias
+    measured = measure(ranking, options.metrics)
     return (
         MethodResult(
             label=label,
             method=method.name,
             settings=settings(method),
-            values=found.values,
+            values=measured.values,
             intervals={},
-            per_query=found.per_query,
+            per_query=measured.per_query,
             top=ranking.top,
             transductive=method.name != "none" and (task.transductive or is_matrix_only(method)),
             status=None if bias is None else bias.status,
             iterations=0 if bias is None else bias.iterations,
             marginal_error=None if bias is None else bias.marginal_error,
-            bias=None if fixed.added is None else fixed.added.astype(np.float32),
+            bias=None if corrected.added is None else corrected.added.astype(np.float32),
             seconds=time.perf_counter() - began,
-            notes=resolved.notes,
+            notes=resolved.notes + corrected.notes,
+            sparse=method.sparse,
         ),
         ranking,
     )
@@ -184,11 +179,12 @@ def _settings(task: Task, options: Options) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class CorrectedScores:
-    """Corrected test rows, to be read once; where there is a bias, how it was found and what of it was added."""
+    """Corrected test rows, to be read once; the bias of an additive method, and what of it was added; notes."""
 
     rows: Iterator[tuple[int, FloatArray]]
     bias: Bias | None = None
     added: FloatArray | None = None
+    notes: tuple[str, ...] = ()
 
 
 def apply_method(
@@ -197,8 +193,9 @@ def apply_method(
     """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
     if is_matrix_only(method):
         whole = method.correct(_whole(method, test, masked))
-        step = test.block_rows
-        return CorrectedScores((start, whole[start : start + step]) for start in range(0, len(whole), step))
+        step, height = test.block_rows, len(whole.scores)
+        rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
+        return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
         bias = finite(method, method.estimate(banks)) if known is None else known
         added = method.strength * bias.values
@@ -209,7 +206,7 @@ def apply_method(
 
 
 def finite(method: Method, bias: Bias) -> Bias:
-    """The bias, if it is a number for every target; scores beyond float32 and weights beyond reason make it none."""
+    """The bias, if it is finite for every target; otherwise an error."""
     wrong = np.flatnonzero(~np.isfinite(bias.values))
     if wrong.size:
         raise InputError(
@@ -235,28 +232,13 @@ def _whole(method: Method, test: ScoreSource, masked: bool) -> FloatArray:
 
 def labels(chosen: Sequence[Method]) -> list[str]:
     """The name; where a name comes twice, with the hyper-parameters that differ: "sn(tau=0.02)"."""
-    times = Counter(each.name for each in chosen)
-    names = []
+    names: list[str] = []
     for each in chosen:
-        if times[each.name] == 1:
-            names.append(each.name)
-            continue
         family = [settings(other) for other in chosen if other.name == each.name]
-        mine = settings(each)
-        differing = [key for key in mine if len({repr(other[key]) for other in family}) > 1]
-        shown = ", ".join(f"{key}={_short(mine[key])}" for key in differing)
-        names.append(f"{each.name}({shown})" if shown else each.name)
-    return _unique(names)
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return unique
+        own = {key: value for key, value in settings(each).items() if len({repr(other[key]) for other in family}) > 1}
+        shown = [
+            f"{key}={value:g}" if isinstance(value, int | float) else f"{key}={value}" for key, value in own.items()
+        ]
+        names.append(f"{each.name}({', '.join(shown)})" if shown else each.name)
+    times = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [name if time == 1 else f"{name}#{time}" for name, time in zip(names, times, strict=True)]

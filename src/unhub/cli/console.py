@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 """(task, done, total)"""
+
+SCHEMA_VERSION = 1
+"""of the JSON that commands print"""
 
 PATIENCE = 1.0
 """seconds before a progress bar appears"""
@@ -94,9 +97,11 @@ def complain(text: str) -> None:
     sys.stderr.flush()
 
 
-def data(value: Any) -> None:
-    """Print JSON; numbers that are not finite become null, and unprintable characters JSON escapes."""
-    text = as_json(value, ascii_only="utf" not in (sys.stdout.encoding or "").lower())
+def data(value: Mapping[str, Any]) -> None:
+    """Print JSON with a schema version; numbers that are not finite are null, unprintable characters escapes."""
+    text = as_json(
+        {"schema_version": SCHEMA_VERSION, **value}, ascii_only="utf" not in (sys.stdout.encoding or "").lower()
+    )
     exactly(_UNSEEN.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text))
 
 
@@ -131,7 +136,8 @@ def show_table(shown: Table) -> None:
     if not on_terminal():
         lines(text(shown))
         return
-    say(shown.title, style="bold")
+    if shown.title:
+        say(shown.title, style="bold")
     best = {(at, to) for at, row in enumerate(shown.rows) for to, cell in enumerate(row) if cell.best}
     table(shown.columns, [[str(cell) for cell in row] for row in shown.rows], left=shown.left, strong=best)
     for note in shown.notes:
@@ -240,9 +246,8 @@ class _Bar:
                 TaskProgressColumn(),
             )
             ends = (TextColumn("{task.fields[rate]}"), TimeRemainingColumn(compact=True))
-            progress = RichProgress(
-                *columns, *ends, console=Console(stderr=True), transient=True, redirect_stdout=False
-            )
+            shown: dict[str, Any] = {"console": Console(stderr=True), "transient": True, "redirect_stdout": False}
+            progress = RichProgress(*columns, *ends, **shown)
             what, done, total = self._state
             task = progress.add_task(what, completed=done, total=total, rate=self._rate(done, total))
             progress.start()

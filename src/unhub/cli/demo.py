@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from unhub.cli import console, options
+from unhub.cli.options import value
 
 WIDTH = 100
 """columns of text in a pipe"""
@@ -16,18 +17,11 @@ WIDTH = 100
 
 def command(
     name: Annotated[str, typer.Argument(metavar="[emoji|clipart]", help="The dataset.")] = "emoji",
-    language: Annotated[str, typer.Option(metavar="CODE", help="Language of the emoji names.")] = "de",
-    ask: Annotated[
-        list[str] | None, typer.Option(metavar="WORDS", help="Search for your own words; repeatable.")
-    ] = None,
+    language: Annotated[str, value("CODE", "Language of the emoji names.")] = "de",
+    ask: Annotated[list[str] | None, value("WORDS", "Search for your own words; repeatable.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Folder for the correction, vectors and numbers; demo-output/NAME by default.",
-        ),
+        value("DIR", "Folder for the correction, vectors and numbers; demo-output/NAME by default.", "-o", "--output"),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -10,15 +10,19 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
+from unhub.cli.options import flag, value
 
 if TYPE_CHECKING:
     from unhub.encoders import Encoded
 
-SCHEMA_VERSION = 1
 SHOWN_SKIPPED = 5
+PASSED = (
+    "model", "kind", "library", "column", "device", "precision", "batch", "max_length", "frames", "skip_broken",
+)  # fmt: skip
 
 
 def command(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -27,49 +31,29 @@ def command(
     ],
     model: Annotated[
         str,
-        typer.Option(
-            metavar="NAME_OR_FOLDER",
-            help="A model folder or a name on the Hugging Face hub; for open_clip, such as ViT-B-32:laion2b_s34b_b79k.",
-            show_default=False,
+        value(
+            "NAME_OR_FOLDER",
+            "A model folder or a name on the Hugging Face hub; for open_clip, such as ViT-B-32:laion2b_s34b_b79k.",
         ),
     ],
     out: Annotated[str, output.option("The .npy file to write; ids go to .ids.txt next to it.")],
-    kind: Annotated[
-        str, typer.Option(metavar="NAME", help="text, image, audio or video; auto decides by file endings.")
-    ] = "auto",
+    kind: Annotated[str, value("NAME", "text, image, audio or video; auto decides by file endings.")] = "auto",
     library: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="sentence-transformers, transformers or open-clip; auto decides by the model's files.",
-        ),
+        str, value("NAME", "sentence-transformers, transformers or open-clip; auto decides by the model's files.")
     ] = "auto",
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table column with the texts or paths.")
-    ] = None,
-    ids: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The table column with the ids, or a file of ids.")
-    ] = None,
-    batch: Annotated[int, typer.Option(metavar="N", help="Items per batch.")] = 32,
+    column: Annotated[str | None, value("NAME", "The table column with the texts or paths.")] = None,
+    ids: Annotated[str | None, value("NAME", "The table column with the ids, or a file of ids.")] = None,
+    batch: Annotated[int, value("N", "Items per batch.")] = 32,
     max_length: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Tokens to read of each text; as many as the model takes by default."),
+        int | None, value("N", "Tokens to read of each text; as many as the model takes by default.")
     ] = None,
-    frames: Annotated[
-        int, typer.Option(metavar="N", help="Evenly spaced frames per video; their embeddings are averaged.")
-    ] = 8,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="cpu, cuda, cuda:1 or mps; by default a GPU if there is one.")
-    ] = None,
+    frames: Annotated[int, value("N", "Evenly spaced frames per video; their embeddings are averaged.")] = 8,
+    device: Annotated[str | None, value("NAME", "cpu, cuda, cuda:1 or mps; by default a GPU if there is one.")] = None,
     precision: Annotated[
-        str, typer.Option(metavar="NAME", help="float32 or float16; auto is float16 on a GPU and float32 on a CPU.")
+        str, value("NAME", "float32 or float16; auto is float16 on a GPU and float32 on a CPU.")
     ] = "auto",
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Keep the vectors' own lengths instead of scaling to unit length.")
-    ] = False,
-    skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Skip files that cannot be read, and count them.")
-    ] = False,
+    raw: Annotated[bool, flag("--raw", "Keep the vectors' own lengths instead of scaling to unit length.")] = False,
+    skip_broken: Annotated[bool, flag("--skip-broken", "Skip files that cannot be read, and count them.")] = False,
     json: options.Json = False,
 ) -> None:
     """Turn images, audio files, videos or texts into embeddings, one row each, with their ids.
@@ -93,23 +77,8 @@ def command(
     part = Path(f"{out}.part").expanduser()
     try:
         with working("loading the model") as progress:
-            done = encode(
-                source,
-                model=model,
-                output=out,
-                kind=kind,
-                library=library,
-                column=column,
-                ids=_ids(ids),
-                device=device,
-                precision=precision,
-                batch=batch,
-                max_length=max_length,
-                frames=frames,
-                unit=not raw,
-                skip_broken=skip_broken,
-                progress=progress,
-            )
+            chosen = options.given(context, PASSED)
+            done = encode(source, **chosen, output=out, ids=_ids(ids), unit=not raw, progress=progress)
     except KeyboardInterrupt:
         if not part.exists():
             raise
@@ -132,23 +101,12 @@ def _ids(text: str | None) -> str | tuple[str, ...] | None:
 def _plain(done: Encoded, out: str, replaced: bool) -> dict[str, Any]:
     encoder = done.encoder
     return {
-        "schema_version": SCHEMA_VERSION,
-        "model": encoder.model,
-        "library": encoder.library,
-        "kind": done.kind,
-        "vector": encoder.how,
-        "device": encoder.device,
-        "precision": encoder.precision,
-        "max_length": encoder.max_length,
-        "unit": done.unit,
-        "rows": done.rows,
-        "dim": done.dim,
-        "resumed": done.resumed,
-        "skipped": list(done.skipped),
-        "output": out,
-        "ids": str(done.ids),
+        "model": encoder.model, "library": encoder.library, "kind": done.kind,
+        "vector": encoder.how, "device": encoder.device, "precision": encoder.precision,
+        "max_length": encoder.max_length, "unit": done.unit, "rows": done.rows, "dim": done.dim,
+        "resumed": done.resumed, "skipped": list(done.skipped), "output": out, "ids": str(done.ids),
         "replaced": replaced,
-    }
+    }  # fmt: skip
 
 
 def _show(plain: dict[str, Any]) -> None:

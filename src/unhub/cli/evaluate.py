@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unhub.cli import console, options, output, results
+from unhub.cli import console, options, output
 from unhub.cli.console import working
-from unhub.cli.inputs import relevance, sizes
+from unhub.cli.options import value
 from unhub.foundation.errors import InputError
 
+if TYPE_CHECKING:
+    from unhub.api.diagnose import Diagnosis
+    from unhub.api.evaluation import Evaluation
+
+BASELINE, ON = "none", "R@1"
+"""of the comparison"""
+FORMATS = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+"""ending of a file -> format"""
 SOURCES = (
     "scores", "queries", "targets", "query_bank", "target_bank", "query_bank_scores", "cross_bank_scores",
-    "target_bank_scores", "query_ids", "target_ids", "query_weight", "target_prior",
+    "target_bank_scores", "query_ids", "target_ids", "query_weight", "target_prior", "relevant", "correction",
 )  # fmt: skip
 SETTINGS = (
     "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize",
@@ -39,32 +48,17 @@ def command(
     target_prior: options.TargetPrior = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn.",
-            show_default=False,
-        ),
+        value("NAMES", "Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn."),
     ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Comma-separated, such as R@1,MnR.", show_default=False)
-    ] = None,
-    direction: Annotated[
-        str, typer.Option(metavar="forward|reverse|both", help="Queries retrieve targets, or the reverse.")
-    ] = "forward",
-    ties: Annotated[
-        str, typer.Option(metavar="NAME", help="Rank of tied scores: average, optimistic, pessimistic or index.")
-    ] = "average",
-    group_targets: Annotated[
-        str | None, typer.Option(metavar="max", help="Count the targets of one query as one.", show_default=False)
-    ] = None,
+    metrics: Annotated[str | None, value("NAMES", "Comma-separated, such as R@1,MnR.")] = None,
+    direction: Annotated[str, value("forward|reverse|both", "Queries retrieve targets, or the reverse.")] = "forward",
+    ties: Annotated[str, value("NAME", "Rank of tied scores: average, optimistic, pessimistic or index.")] = "average",
+    group_targets: Annotated[str | None, value("max", "Count the targets of one query as one.")] = None,
     ignore_self: options.IgnoreSelf = False,
     allow_overlap: options.AllowOverlap = False,
     allow_empty: options.AllowEmpty = False,
     correction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Judge this saved correction (.unhub) as it is, next to none.", show_default=False
-        ),
+        str | None, value("FILE", "Judge this saved correction (.unhub) as it is, next to none.")
     ] = None,
     protocol: options.Protocol = None,
     tau: options.Tau = None,
@@ -81,15 +75,13 @@ def command(
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
-    resamples: Annotated[int, typer.Option(metavar="N", help="Bootstrap resamples for the intervals.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for the bootstrap.")] = 0,
+    resamples: Annotated[int, value("N", "Bootstrap resamples for the intervals.")] = 1000,
+    seed: Annotated[int, value("N", "Seed for the bootstrap.")] = 0,
     compare: Annotated[
         bool | None,
         typer.Option("--compare/--no-compare", help="Compare R@1 with no correction; the default on a terminal."),
     ] = None,
-    form: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="table, markdown, latex, csv or json.")
-    ] = "table",
+    form: Annotated[str, value("NAME", "table, markdown, latex, csv or json.", "--format")] = "table",
     json: options.Json = False,
     out: Annotated[str | None, output.option("Also write the table to a file: .json, .csv, .md, .tex or .txt.")] = None,
 ) -> None:
@@ -109,30 +101,22 @@ def command(
 
     sources = options.given(context, SOURCES)
     shape = "json" if json else form
-    if shape not in results.FORMATS:
-        raise InputError("form", f"is {form!r}", f"use one of {', '.join(results.FORMATS)}")
-    if compare and "csv" in (shape, results.ENDINGS.get(output.ending(out)) if out is not None else None):
+    if shape not in FORMATS.values():
+        raise InputError("form", f"is {form!r}", f"use one of {', '.join(FORMATS.values())}")
+    replaced = output.check(out, tuple(FORMATS), sources.values())
+    written = None if out is None else FORMATS[output.ending(out)]
+    if compare and "csv" in (shape, written):
         raise InputError(
             "a CSV has no place for the comparison; write .json, .md, .tex or .txt, or leave out --compare."
         )
-    replaced = output.check(out, tuple(results.ENDINGS), (relevant, *sources.values()))
-    if relevant is None:
-        raise InputError("relevant", "is missing", "name a file of relevant targets, or pass diagonal")
-    chosen = _methods(
-        methods or (None if correction is None else "none"),
-        target_bank is not None or cross_bank_scores is not None,
-        baseline=compare is True,
-    )
+    chosen = _methods(methods, correction, "target_bank" in sources or "cross_bank_scores" in sources, compare is True)
     hyper = options.given(context, options.HYPER_PARAMETERS)
     paper = options.paper_methods(chosen, protocol, hyper)
     more: dict[str, Any] = {} if metrics is None else {"metrics": options.names(metrics)}
-    if correction is not None:
-        more["correction"] = correction
-    if compare and results.ON not in more.get("metrics", [results.ON]):
-        raise InputError(f"--compare needs {results.ON}; add it to --metrics, or leave out --compare.")
+    if compare and ON not in more.get("metrics", [ON]):
+        raise InputError(f"--compare needs {ON}; add it to --metrics, or leave out --compare.")
     with working("evaluating") as progress:
-        evaluation = unhub.evaluate(
-            relevant=relevance(relevant, sizes(sources)),
+        result = unhub.evaluate(
             methods=chosen if paper is None else paper,
             progress=progress,
             **sources,
@@ -140,26 +124,82 @@ def command(
             **more,
             **({} if paper is not None else hyper),
         )
-    if out is not None:
-        output.write_text(out, results.FORMATS[results.ENDINGS[output.ending(out)]](evaluation, compare is True))
+    if out is not None and written is not None:
+        output.write_text(out, _rendered(result, written, compare=compare is True))
     if shape == "table" and console.on_terminal():
-        results.show(evaluation, compare=compare is not False)
+        _show(result, compare=compare is not False)
     else:
         write = console.lines if shape == "table" else console.exactly
-        write(results.FORMATS[shape](evaluation, compare is True))
+        write(_rendered(result, shape, compare=compare is True))
     if out is not None and shape == "table":
-        output.tell(out, f"{len(evaluation):,} methods", replaced=replaced)
+        output.tell(out, f"{len(result):,} methods", replaced=replaced)
 
 
-def _methods(text: str | None, target_bank: bool, *, baseline: bool) -> list[str]:
+def _methods(text: str | None, correction: str | None, target_bank: bool, baseline: bool) -> list[str]:
     import unhub
 
     if text == "all":
         return list(unhub.METHODS)
     if text is None:
-        return ["none", "is", "sn", *(["dbsn"] if target_bank else [])]
+        return [BASELINE] if correction is not None else [BASELINE, "is", "sn", *(["dbsn"] if target_bank else [])]
     chosen = options.names(text)
-    return [results.BASELINE, *chosen] if baseline and results.BASELINE not in chosen else chosen
+    return [BASELINE, *chosen] if baseline and BASELINE not in chosen else chosen
+
+
+def _rendered(result: Evaluation, shape: str, *, compare: bool) -> str:
+    """An evaluation in a format, with the comparison where the format has a place for it."""
+    lines = list(_comparison(result)) if compare else []
+    if shape == "json":
+        return console.as_json(_to_dict(result, compare=compare))
+    if shape == "csv":
+        return result.to_csv().removesuffix("\n")
+    if shape == "latex":
+        return "\n".join([*(f"% {line.strip()}" if line else "" for line in lines), result.to_latex()])
+    if shape == "markdown":
+        return "\n".join([result.to_markdown(), *(f"- {line.strip()}" if line else "" for line in lines)])
+    return "\n".join([result.table(), *lines])
+
+
+def _show(result: Evaluation, *, compare: bool) -> None:
+    """The table on a terminal, the best value of each column coloured."""
+    from unhub.api.evaluation import evaluation_table
+
+    for one in (result, result.reverse):
+        if one is not None:
+            console.show_table(evaluation_table(one))
+    for line in _comparison(result) if compare else ():
+        console.say(line)
+
+
+def _comparable(result: Evaluation) -> bool:
+    return BASELINE in result.rows and len(result) > 1 and ON in result.metrics
+
+
+def _to_dict(result: Evaluation, *, compare: bool) -> dict[str, Any]:
+    plain = result.to_dict()
+    if compare and _comparable(result):
+        plain["comparison"] = [
+            {
+                "method": each.method, "baseline": each.baseline, "metric": each.metric,
+                "difference": each.interval.value, "low": each.interval.low, "high": each.interval.high,
+                "p_value": each.p_value, "adjusted_p_value": each.adjusted,
+            }
+            for each in result.compare(BASELINE, on=ON)
+        ]  # fmt: skip
+    return plain if result.reverse is None else plain | {"reverse": _to_dict(result.reverse, compare=compare)}
+
+
+def _comparison(result: Evaluation) -> Iterator[str]:
+    """A line for each method: its difference to no correction, with interval and p-value."""
+    for one in (result, result.reverse):
+        if one is None or not _comparable(one):
+            continue
+        yield ""
+        yield f"{ON} against {BASELINE}" + ("" if result.reverse is None else f", {one.settings['direction']}")
+        for each in one.compare(BASELINE, on=ON):
+            ends = f"{each.interval.level:.0%} interval {each.interval.low:+.1f} to {each.interval.high:+.1f}"
+            chance = "" if each.adjusted is None else f", p = {each.adjusted:.2g} after Holm"
+            yield f"  {each.method:16} {each.interval.value:+.1f}  ({ends}{chance})"
 
 
 def diagnose_command(
@@ -168,7 +208,7 @@ def diagnose_command(
     targets: options.Targets = None,
     scores: options.Scores = None,
     target_ids: options.TargetIds = None,
-    hubs: Annotated[int, typer.Option("--hubs", metavar="N", help="Number of hubs to list.")] = 10,
+    hubs: Annotated[int, value("N", "Number of hubs to list.")] = 10,
     ignore_self: options.IgnoreSelf = False,
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
@@ -190,9 +230,8 @@ def diagnose_command(
     replaced = output.check(out, (".json",), (queries, targets, scores, target_ids))
     with working("diagnosing") as progress:
         diagnosis = unhub.diagnose(**options.given(context, DIAGNOSED), progress=progress)
-    plain = diagnosis.to_dict() | {
-        "hubs": [{"row": hub.row, "id": hub.id, "count": hub.count} for hub in diagnosis.hubs(hubs)],
-    }
+    listed = [{"row": hub.row, "id": hub.id, "count": hub.count} for hub in diagnosis.hubs(hubs)]
+    plain = diagnosis.to_dict() | {"hubs": listed}
     if out is not None:
         output.write_text(out, console.as_json(plain))
     if json:
@@ -203,7 +242,7 @@ def diagnose_command(
         output.tell(out, "the diagnosis", replaced=replaced)
 
 
-def _show_diagnosis(diagnosis: Any, most: int) -> None:
+def _show_diagnosis(diagnosis: Diagnosis, most: int) -> None:
     console.say(diagnosis.sentence, style="bold")
     console.say()
     families = dict.fromkeys(name.partition("@")[0] for name in diagnosis.values)
@@ -211,10 +250,8 @@ def _show_diagnosis(diagnosis: Any, most: int) -> None:
     console.table(("hubness", "k = 1", "k = 5", "k = 10"), rows)
     console.say()
     console.say(f"Most often in the top 10 of {diagnosis.queries:,} queries:")
-    console.table(
-        ("target", "times", "queries"),
-        [[hub.id, f"{hub.count:,}", f"{hub.count / diagnosis.queries:.1%}"] for hub in diagnosis.hubs(most)],
-    )
+    hubs = [[hub.id, f"{hub.count:,}", f"{hub.count / diagnosis.queries:.1%}"] for hub in diagnosis.hubs(most)]
+    console.table(("target", "times", "queries"), hubs)
     console.say()
     console.say(
         f"Scores run from {diagnosis.low:.3f} to {diagnosis.high:.3f} (standard deviation {diagnosis.spread:.4f}); "

@@ -9,68 +9,47 @@ import typer
 
 from unhub.cli import console, options
 from unhub.cli.console import working
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError, StoreError
 
 if TYPE_CHECKING:
     from unhub.deploy.export import ExportResult
     from unhub.stores import ExportPlan, Strategy
 
-SCHEMA_VERSION = 1
 POOR = 0.8
 """recall of an index below which a note says so"""
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="ADDRESS", help="The collection to export to, such as qdrant://localhost/photos."),
-    ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    context: typer.Context,
+    correction: options.CorrectionFile,
+    to: Annotated[str, value("ADDRESS", "The collection to export to, such as qdrant://localhost/photos.", "--to")],
+    dry_run: Annotated[bool, flag("--dry-run", "Show what would be written, and write nothing.")] = False,
     strategy: Annotated[
         str | None,
-        typer.Option(
+        value(
+            "NAME",
+            "augment, constant_norm, expression, column, payload or rerank; the store's best by default.",
             "--strategy",
             "--form",
-            metavar="NAME",
-            help="augment, constant_norm, expression, column, payload or rerank; the store's best by default.",
-            show_default=False,
         ),
     ] = None,
     pad_to: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Pad vectors to a multiple of this; by default 8 for codes and 1 for floats.",
-            show_default=False,
-        ),
+        int | None, value("N", "Pad vectors to a multiple of this; by default 8 for codes and 1 for floats.")
     ] = None,
-    scale: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Scale the stored bias by this factor.", show_default=False)
-    ] = None,
+    scale: Annotated[float | None, value("NUMBER", "Scale the stored bias by this factor.")] = None,
     alias: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Point this alias at the new collection; NAME_corrected by default, in stores with aliases.",
-            show_default=False,
-        ),
+        value("NAME", "Point this alias at the new collection; NAME_corrected by default, in stores with aliases."),
     ] = None,
     effort: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Search effort relative to uncorrected search; by default as much as keeps the recall.",
-            show_default=False,
-        ),
+        value("NUMBER", "Search effort relative to uncorrected search; by default as much as keeps the recall."),
     ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Give items that are not in the correction a bias of 0.")
+        bool, flag("--allow-missing", "Give items that are not in the correction a bias of 0.")
     ] = False,
-    batch: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Items per batch; 4,096 by default.", show_default=False),
-    ] = None,
+    batch: Annotated[int | None, value("N", "Items per batch; 4,096 by default.")] = None,
     json: options.Json = False,
 ) -> None:
     """Write a correction to a vector store, so that it ranks by score + bias; the old collection keeps serving.
@@ -84,36 +63,24 @@ def command(
       unhub export photos.unhub --to faiss://photos.faiss --dry-run
       unhub export photos.unhub --to faiss://photos.faiss
     """
-    from unhub.deploy.export import export
-    from unhub.deploy.planning import plan_export
-    from unhub.stores.protocol import BLOCK
+    from unhub.deploy.export import export, plan_export
 
     options.check_url("to", to)
-    chosen = _strategy(strategy)
+    chosen, planned = _strategy(strategy), options.given(context, ("pad_to", "scale", "alias"))
     if dry_run:
         with working("planning"):
-            plan = plan_export(correction, to, strategy=chosen, pad_to=pad_to, scale=scale, alias=alias)
+            plan = plan_export(correction, to, strategy=chosen, **planned)
         if json:
-            console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "plan": plan.to_dict()})
+            console.data({"correction": correction, "plan": plan.to_dict()})
         else:
             _show_plan(plan)
             console.say("dry run: nothing was written")
         return
     with working("exporting") as progress:
-        done = export(
-            correction,
-            to,
-            strategy=chosen,
-            pad_to=pad_to,
-            scale=scale,
-            alias=alias,
-            effort=effort,
-            allow_missing=allow_missing,
-            batch=BLOCK if batch is None else batch,
-            progress=progress,
-        )
+        more = options.given(context, ("effort", "allow_missing", "batch"))
+        done = export(correction, to, strategy=chosen, **planned, **more, progress=progress)
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict()})
+        console.data({"correction": correction, **done.to_dict()})
     else:
         _show(done, correction)
     if not done.self_test.passed:
@@ -127,15 +94,10 @@ def command(
 
 
 def rollback_command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="The correction that was exported.")],
+    correction: options.CorrectionFile,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to",
-            metavar="ADDRESS",
-            help="The store to undo the export in; without it, the exports of this correction are listed.",
-            show_default=False,
-        ),
+        value("ADDRESS", "The store to undo the export in; without it, the correction's exports are listed.", "--to"),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -153,7 +115,7 @@ def rollback_command(
     with working("rolling back"):
         done = rollback(correction, to=to)
     if json:
-        console.data({"schema_version": SCHEMA_VERSION, "correction": correction, "exports": done.to_dict()})
+        console.data({"correction": correction, "exports": done.to_dict()})
         return
     for each in done.exports:
         what = f"removed {each.destination}" if done.removed(each) is not None else "nothing to remove"
@@ -187,19 +149,13 @@ def _show_plan(plan: ExportPlan) -> None:
     ]
     if plan.megabytes:
         width = f", {plan.encoding.width} numbers each" if plan.megabytes > plan.items * 4e-6 else ""
-        shown.append(("how much", f"about {plan.megabytes:,.1f} MB{width}"))
-        shown.append(("how long", f"about {_duration(plan.seconds)}"))
+        time = f"{max(1, round(plan.seconds))} s" if plan.seconds < 90 else f"{round(plan.seconds / 60)} min"
+        shown += [("how much", f"about {plan.megabytes:,.1f} MB{width}"), ("how long", f"about {time}")]
     if plan.alias is not None:
         shown.append(("alias", plan.alias))
     console.table(("", ""), [list(each) for each in shown], left=[0, 1])
     for note in plan.notes:
         console.say(f"note: {console.in_flags(note)}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"
 
 
 def _show(done: ExportResult, correction: str) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from unhub.cli import console, options, output
-from unhub.cli.console import Progress, working
+from unhub.cli.console import working
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,42 +16,25 @@ if TYPE_CHECKING:
     from unhub.foundation.types import FloatArray
     from unhub.io import Rows
 
-SCHEMA_VERSION = 1
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".npy", ".unhub")
 SHOWN_TARGETS = 10
 """new targets shown on a terminal; a pipe or a file gets all of them"""
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
-    targets: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Embeddings of the new targets.", show_default=False)
-    ] = None,
-    target_ids: Annotated[
-        str | None,
-        typer.Option("--target-ids", "--ids", metavar="FILE", help="Ids of the new targets.", show_default=False),
-    ] = None,
+    correction: options.CorrectionFile,
+    targets: Annotated[str | None, value("FILE", "Embeddings of the new targets.")] = None,
+    target_ids: Annotated[str | None, value("FILE", "Ids of the new targets.", "--target-ids", "--ids")] = None,
     scores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Score matrix, bank x new targets, for a correction fitted on scores.",
-            show_default=False,
-        ),
+        str | None, value("FILE", "Score matrix, bank x new targets, for a correction fitted on scores.")
     ] = None,
     target_bank_scores: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Score matrix, target bank x new targets, for dualis.", show_default=False),
+        str | None, value("FILE", "Score matrix, target bank x new targets, for dualis.")
     ] = None,
-    from_store: Annotated[
-        bool, typer.Option("--from-store", help="Same as --store alone; kept for older scripts.")
-    ] = False,
+    from_store: Annotated[bool, flag("--from-store", "Same as --store alone; kept for older scripts.")] = False,
     store: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Bring the correction up to date with this store, such as qdrant://localhost/photos.",
-        ),
+        value("ADDRESS", "Bring the correction up to date with this store, such as qdrant://localhost/photos."),
     ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
@@ -83,37 +64,40 @@ def command(
         options.check_url("store", store)
         _refresh(correction, store, files, output_path=out, json=json)
         return
+    from unhub.api.fitted_vectors import ends_with
+    from unhub.dataset.galleries import open_source
+    from unhub.dataset.reader import column_ids, named
+    from unhub.deploy.journal import Journal
+
     replaced = output.check(out, ENDINGS, (targets, target_ids, scores, target_bank_scores))
     if (targets is None) == (scores is None):
         raise InputError("extend needs the new targets: either embeddings (--targets) or scores (--scores).")
-    with _alone(correction, out):
+    in_place = out is not None and output.same_file(Path(correction).expanduser(), Path(out).expanduser())
+    with Journal(correction).alone() if in_place else nullcontext():  # locked between reading and replacing it
         with working("extending") as progress:
             loaded = unhub.load(correction, memory=memory)
-            new = None if targets is None else _new(targets, target_ids)
-            tail = _tail(loaded, new) if new is not None and _in_place(correction, out) else None
-            if tail is not None:
-                bias, ids = loaded.bias[-len(tail) :], tail
-            elif new is not None:
-                bias, ids = loaded.extend(new, progress=progress), new.ids or _row_ids(loaded.bias.size, len(new))
+            size, new, already = loaded.bias.size, None, False
+            if targets is not None:
+                new = named(open_source(targets, name="targets"), target_ids)
+                ids = new.ids or _row_ids(size - len(new), len(new))
+                already = in_place and ends_with(loaded, new, ids)
+            if already:
+                bias = loaded.bias[-len(ids) :]
             else:
-                bias, ids = _from_scores(loaded, scores, target_bank_scores, target_ids, progress)
-        if out is not None and tail is None:
+                bias = loaded.extend(new, scores=scores, target_bank_scores=target_bank_scores, progress=progress)
+                own = column_ids(target_ids, len(bias), "scores") if new is None else new.ids
+                ids = own or _row_ids(size, len(bias))
+        if out is not None and not already:
             _write(out, loaded, new, ids, bias)
-    plain = {
-        "schema_version": SCHEMA_VERSION,
-        "correction": correction,
-        "targets": [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)],
-        "output": out,
-        "replaced": replaced and tail is None,
-        "already": tail is not None,
-    }
     if json:
-        console.data(plain)
+        rows = [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)]
+        ended = {"output": out, "replaced": replaced and not already, "already": already}
+        console.data({"correction": correction, "targets": rows, **ended})
         return
     _show(ids, bias, whole=out is None)
-    if tail is not None:
+    if already:
         console.say(
-            f"{correction} ends with these {len(tail):,} targets already; nothing to do. To append "
+            f"{correction} ends with these {len(ids):,} targets already; nothing to do. To append "
             f"them again, give them other ids (--target-ids)."
         )
     elif out is not None:
@@ -137,7 +121,7 @@ def _refresh(
         done = refresh(correction, store, out=output_path, progress=progress)
     target = output_path or correction
     if json:
-        plain = {"schema_version": SCHEMA_VERSION, "correction": correction, **done.to_dict(), "output": target}
+        plain = {"correction": correction, **done.to_dict(), "output": target}
         same = not (done.new or done.changed or done.gone) and output_path is None
         console.data(plain | {"replaced": replaced and not same})
         return
@@ -152,54 +136,9 @@ def _refresh(
     output.tell(target, f"the bias of {done.correction.bias.size:,} targets", replaced=replaced)
 
 
-def _new(targets: str, target_ids: str | None) -> Rows:
-    """The new targets, with their ids where they have any."""
-    from unhub.dataset.galleries import open_source
-    from unhub.dataset.reader import named
-
-    return named(open_source(targets, name="targets"), target_ids)
-
-
-def _in_place(correction: str, out: str | None) -> bool:
-    """Whether the extended correction replaces the correction."""
-    return out is not None and output.same_file(Path(correction).expanduser(), Path(out).expanduser())
-
-
-@contextmanager
-def _alone(correction: str, out: str | None) -> Iterator[None]:
-    """Lock the correction between reading and replacing it."""
-    if not _in_place(correction, out):
-        yield
-        return
-    from unhub.deploy.journal import Journal
-
-    with Journal(correction).alone():
-        yield
-
-
-def _tail(loaded: Correction, new: Rows) -> tuple[str, ...] | None:
-    """The ids of the last targets if these were appended already: the same ids and the same vectors."""
-    ids = new.ids or _row_ids(loaded.bias.size - len(new), len(new))
-    return ids if loaded.ends_with(new, ids) else None
-
-
 def _row_ids(first: int, count: int) -> tuple[str, ...]:
     """Ids for targets without any: their rows at the end of the gallery."""
     return tuple(str(first + row) for row in range(count))
-
-
-def _from_scores(
-    loaded: Correction,
-    scores: str | None,
-    target_bank_scores: str | None,
-    target_ids: str | None,
-    progress: Progress | None,
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """The bias of each new target, and its id."""
-    from unhub.dataset.reader import column_ids
-
-    bias = loaded.extend(scores=scores, target_bank_scores=target_bank_scores, progress=progress)
-    return bias, column_ids(target_ids, len(bias), "scores") or _row_ids(loaded.bias.size, len(bias))
 
 
 def _write(out: str, loaded: Correction, new: Rows | None, ids: tuple[str, ...], bias: FloatArray) -> None:

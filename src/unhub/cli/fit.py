@@ -13,13 +13,13 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
     from unhub.stores import Export
 
-SCHEMA_VERSION = 1
 SHOWN_HUBS = 5
 SOURCES = (
     "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
@@ -42,10 +42,7 @@ def command(
     target_prior: options.TargetPrior = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn.",
-        ),
+        value("NAME", "none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn."),
     ] = None,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,
@@ -61,9 +58,7 @@ def command(
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     memory: options.Memory = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted fit from its last finished iteration.")
-    ] = False,
+    resume: Annotated[bool, flag("--resume", "Continue an interrupted fit from its last finished iteration.")] = False,
     json: options.Json = False,
 ) -> None:
     """Estimate one number per target from past queries, and save it for search, extend and export.
@@ -145,25 +140,15 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
     hubness = correction.hubness
     worst = (-hubness).argsort(kind="stable")[:SHOWN_HUBS].tolist()
     ids = correction.ids
+    hubs = [{"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst]
     return {
-        "schema_version": SCHEMA_VERSION,
-        "method": correction.method.name,
-        "settings": correction.settings,
-        "status": correction.status,
-        "iterations": correction.iterations,
-        "marginal_error": correction.marginal_error,
-        "error_bound": correction.error_bound,
-        "plan": correction.plan,
-        "targets": int(hubness.size),
-        "bank": None if correction.query_bank is None else len(correction.query_bank),
-        "hubs": [
-            {"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst
-        ],
-        "fingerprint": correction.fingerprint,
-        "warnings": [console.in_flags(each) for each in correction.warnings],
-        "output": out,
-        "replaced": replaced,
-    }
+        "method": correction.method.name, "settings": correction.settings,
+        "status": correction.status, "iterations": correction.iterations,
+        "marginal_error": correction.marginal_error, "error_bound": correction.error_bound, "plan": correction.plan,
+        "targets": int(hubness.size), "bank": None if correction.query_bank is None else len(correction.query_bank),
+        "hubs": hubs, "fingerprint": correction.fingerprint,
+        "warnings": [console.in_flags(note) for note in correction.notes], "output": out, "replaced": replaced,
+    }  # fmt: skip
 
 
 def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: bool) -> None:
@@ -188,7 +173,9 @@ def _next(correction: Correction, out: str) -> list[str]:
     """Commands to run next, quoted for the shell."""
     file = shlex.quote(out)
     if correction.query_bank is None:
-        target_bank = " --target-bank-scores NEW_TARGET_BANK_SCORES.npy" if _reads_target_bank(correction) else ""
+        target_bank = (
+            " --target-bank-scores NEW_TARGET_BANK_SCORES.npy" if "targets" in correction.method.requires else ""
+        )
         return [
             f"unhub extend {file} --scores NEW_SCORES.npy{target_bank} -o bias.csv   (bank x new targets)",
             f"in Python: unhub.load({out!r}).apply(scores)",
@@ -203,9 +190,3 @@ def _next(correction: Correction, out: str) -> list[str]:
         f"unhub search {file} --queries QUERIES.npy --raw",
         f"unhub extend {file} --targets NEW_TARGETS.npy -o {file}",
     ]
-
-
-def _reads_target_bank(correction: Correction) -> bool:
-    """Whether the method reads target bank x gallery, as dualis does."""
-    facts: Any = correction.method
-    return "targets" in (facts.requires if hasattr(facts, "requires") else facts.needs)

@@ -11,74 +11,51 @@ import typer
 
 from unhub.cli import console, options
 from unhub.cli.console import working
+from unhub.cli.options import file, flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
     from unhub.experiments.importing import Imported
 
-SCHEMA_VERSION = 1
-
-
-def _file(flag: str, help: str) -> Any:
-    return typer.Option(flag, metavar="FILE", help=help, show_default=False)
+PASSED = (
+    "scores", "queries", "targets", "masks", "relevant", "first", "captions", "target_ids", "transpose", "scale",
+    "trust",
+)  # fmt: skip
 
 
 def command(
-    out: Annotated[
-        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder to create.", show_default=False)
-    ],
+    context: typer.Context,
+    out: Annotated[str, value("FOLDER", "The folder to create.", "-o", "--output")],
     scores: Annotated[
         str | None,
-        _file(
-            "--scores",
+        file(
             "Test scores: queries x targets, or three dimensions (target, its queries, target) padded with -inf.",
         ),
     ] = None,
     queries: options.Queries = None,
-    targets: Annotated[str | None, _file("--targets", "Embeddings of the targets, instead of scores.")] = None,
+    targets: Annotated[str | None, file("Embeddings of the targets, instead of scores.")] = None,
     bank: Annotated[
         list[str] | None,
-        typer.Option(
-            "--bank",
-            metavar="NAME=FILES",
-            help="A bank, repeatable: embeddings of its queries and, after a comma, of its targets; or matrices: bank "
+        value(
+            "NAME=FILES",
+            "A bank, repeatable: embeddings of its queries and, after a comma, of its targets; or matrices: bank "
             "queries x test targets and, after commas, bank queries x bank targets, bank targets x test targets.",
-            show_default=False,
+            "--bank",
         ),
     ] = None,
-    masks: Annotated[str | None, _file("--masks", "0 for each query that is padding.")] = None,
-    transpose: Annotated[bool, typer.Option("--transpose", help="The matrices are targets x queries.")] = False,
-    relevant: Annotated[
-        str | None, _file("--relevant", "The relevant target of each query: its id, or its row from 0 or 1.")
-    ] = None,
-    first: Annotated[
-        int | None,
-        typer.Option(metavar="0|1", help="Where row numbers start, if that is ambiguous.", show_default=False),
-    ] = None,
-    captions: Annotated[
-        str | None,
-        _file("--captions", "Query texts: one per line, a JSON list, or lists by target id."),
-    ] = None,
+    masks: Annotated[str | None, file("0 for each query that is padding.")] = None,
+    transpose: Annotated[bool, flag("--transpose", "The matrices are targets x queries.")] = False,
+    relevant: Annotated[str | None, file("The relevant target of each query: its id, or its row from 0 or 1.")] = None,
+    first: Annotated[int | None, value("0|1", "Where row numbers start, if that is ambiguous.")] = None,
+    captions: Annotated[str | None, file("Query texts: one per line, a JSON list, or lists by target id.")] = None,
     target_ids: options.TargetIds = None,
-    scale: Annotated[
-        str, typer.Option(metavar="auto|NUMBER", help="Divide scores by this; auto recognises CLIP's 100.")
-    ] = "auto",
-    name: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Name of the dataset; the folder's name by default.", show_default=False),
-    ] = None,
-    model: Annotated[str, typer.Option(metavar="TEXT", help="Name of the model.")] = "model",
+    scale: Annotated[str, value("auto|NUMBER", "Divide scores by this; auto recognises CLIP's 100.")] = "auto",
+    name: Annotated[str | None, value("TEXT", "Name of the dataset; the folder's name by default.")] = None,
+    model: Annotated[str, value("TEXT", "Name of the model.")] = "model",
     modality: Annotated[
-        str | None,
-        typer.Option(
-            metavar="image|video|audio",
-            help="Kind of the targets; names the directions (t2i, t2v, ...).",
-            show_default=False,
-        ),
+        str | None, value("image|video|audio", "Kind of the targets; names the directions (t2i, t2v, ...).")
     ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Read pickles: arrays and plain containers only, no code is run.")
-    ] = False,
+    trust: Annotated[bool, flag("--trust", "Read pickles: arrays and plain containers only, no code is run.")] = False,
     json: options.Json = False,
 ) -> None:
     """Turn files that authors publish into an experiment for unhub reproduce.
@@ -96,26 +73,13 @@ def command(
     """
     from unhub.experiments.importing import Dump, import_published
 
-    dump = Dump(
-        scores=scores,
-        queries=queries,
-        targets=targets,
-        banks=_banks(bank or []),
-        masks=masks,
-        relevant=relevant,
-        first=first,
-        captions=captions,
-        target_ids=target_ids,
-        transpose=transpose,
-        scale=scale,
-        trust=trust,
-    )
+    dump = Dump(**options.given(context, PASSED), banks=_banks(bank or []))
     with working("importing") as progress:
-        made = import_published(out, dump, name=name, model=model, modality=modality, progress=progress)
+        imported = import_published(out, dump, name=name, model=model, modality=modality, progress=progress)
     if json:
-        console.data(_plain(made))
+        console.data(_to_dict(imported))
     else:
-        _show(made, out)
+        _show(imported, out)
 
 
 def _banks(words: list[str]) -> dict[str, list[str]]:
@@ -131,33 +95,27 @@ def _banks(words: list[str]) -> dict[str, list[str]]:
     return banks
 
 
-def _plain(made: Imported) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "experiment": str(made.experiment),
-        "name": made.name,
-        "model": made.model,
-        "queries": made.queries,
-        "targets": made.targets,
-        "left_out": made.left_out,
-        "divided_by": made.divisor,
-        "settings": made.settings,
-        "parts": {
-            where: {"file": part.file, "shape": list(part.shape), "source": part.source}
-            for where, part in made.parts.items()
-        },
-        "said": list(made.notes),
+def _to_dict(imported: Imported) -> dict[str, Any]:
+    parts = {
+        where: {"file": part.file, "shape": list(part.shape), "source": part.source}
+        for where, part in imported.parts.items()
     }
+    return {
+        "experiment": str(imported.experiment), "name": imported.name,
+        "model": imported.model, "queries": imported.queries, "targets": imported.targets,
+        "left_out": imported.left_out, "divided_by": imported.divisor, "settings": imported.settings, "parts": parts,
+        "said": list(imported.notes),
+    }  # fmt: skip
 
 
-def _show(made: Imported, out: str) -> None:
-    console.say(f"{made.name}, {made.model}", style="bold")
-    console.say(f"{made.queries:,} queries, {made.targets:,} targets")
-    for each in made.notes:
+def _show(imported: Imported, out: str) -> None:
+    console.say(f"{imported.name}, {imported.model}", style="bold")
+    console.say(f"{imported.queries:,} queries, {imported.targets:,} targets")
+    for each in imported.notes:
         console.say(each)
     rows = [
         [where, " x ".join(f"{each:,}" for each in part.shape), part.file, part.source]
-        for where, part in made.parts.items()
+        for where, part in imported.parts.items()
     ]
     console.table(["part", "shape", "file", "from"], rows, left=(0, 2, 3))
-    console.say(f"next: {shlex.join(['unhub', 'check', os.fspath(Path(out) / made.experiment.name)])}")
+    console.say(f"next: {shlex.join(['unhub', 'check', os.fspath(Path(out) / imported.experiment.name)])}")

@@ -13,78 +13,85 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.wording import argument
 
 
-def _file(flag: str, help: str) -> Any:
-    return typer.Option(flag, metavar="FILE", help=help, show_default=False)
+def value(metavar: str, help: str, *flags: str) -> Any:
+    """An option with a value; its flag is the parameter's name unless flags are given."""
+    return typer.Option(*flags, metavar=metavar, help=help)
 
 
-def _value(flag: str, metavar: str, help: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=help, show_default=False)
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
 
 
+def file(help: str) -> Any:
+    """An option that names a file."""
+    return value("FILE", help)
+
+
+CorrectionFile = Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")]
 Targets = Annotated[
-    str | None,
-    _file("--targets", "Embeddings of the gallery (npy, npz::key, parquet, h5, ...), or the URL of a vector store."),
+    str | None, file("Embeddings of the gallery (npy, npz::key, parquet, h5, ...), or the URL of a vector store.")
 ]
-Queries = Annotated[str | None, _file("--queries", "Embeddings of the queries.")]
-QueryBank = Annotated[str | None, _file("--query-bank", "Embeddings of past queries.")]
-TargetBank = Annotated[str | None, _file("--target-bank", "Embeddings of other targets, for dbsn and dualis.")]
-Scores = Annotated[str | None, _file("--scores", "Score matrix, queries x gallery, instead of embeddings.")]
-BankScores = Annotated[str | None, _file("--scores", "Score matrix, bank queries x gallery, instead of embeddings.")]
-QueryBankScores = Annotated[str | None, _file("--query-bank-scores", "Score matrix, query bank x gallery.")]
-CrossBankScores = Annotated[str | None, _file("--cross-bank-scores", "Score matrix, query bank x target bank.")]
-TargetBankScores = Annotated[str | None, _file("--target-bank-scores", "Score matrix, target bank x gallery.")]
-TargetIds = Annotated[str | None, _file("--target-ids", "Ids of the targets, one per row.")]
-QueryIds = Annotated[str | None, _file("--query-ids", "Ids of the queries, one per row.")]
-QueryWeight = Annotated[str | None, _file("--query-weight", "Positive weights, one per bank query.")]
-TargetPrior = Annotated[str | None, _file("--target-prior", "Positive weights, one per target.")]
+Queries = Annotated[str | None, file("Embeddings of the queries.")]
+QueryBank = Annotated[str | None, file("Embeddings of past queries.")]
+TargetBank = Annotated[str | None, file("Embeddings of other targets, for dbsn and dualis.")]
+Scores = Annotated[str | None, file("Score matrix, queries x gallery, instead of embeddings.")]
+BankScores = Annotated[str | None, file("Score matrix, bank queries x gallery, instead of embeddings.")]
+QueryBankScores = Annotated[str | None, file("Score matrix, query bank x gallery.")]
+CrossBankScores = Annotated[str | None, file("Score matrix, query bank x target bank.")]
+TargetBankScores = Annotated[str | None, file("Score matrix, target bank x gallery.")]
+TargetIds = Annotated[str | None, file("Ids of the targets, one per row.")]
+QueryIds = Annotated[str | None, file("Ids of the queries, one per row.")]
+QueryWeight = Annotated[str | None, file("Positive weights, one per bank query.")]
+TargetPrior = Annotated[str | None, file("Positive weights, one per target.")]
 Relevant = Annotated[
     str | None,
-    _value(
-        "--relevant",
-        "FILE",
+    file(
         "Relevant targets: a file of rows, pairs of ids or TREC qrels; 'diagonal' if query i matches target i; "
-        "'labels:QUERIES,TARGETS' if equal labels in two files match.",
+        "'labels:QUERIES,TARGETS' if equal labels in two files match."
     ),
 ]
 
-Similarity = Annotated[
-    str, typer.Option("--metric", metavar="cosine|ip", help="Similarity of embeddings: cosine or inner product.")
-]
-Normalize = Annotated[bool, typer.Option("--normalize", help="Scale embeddings to unit length.")]
-Memory = Annotated[str | None, _value("--memory", "SIZE", "Memory for blocks of scores, such as 64MB.")]
-IgnoreSelf = Annotated[
-    bool, typer.Option("--ignore-self", help="Query i is target i: leave it out of its own results.")
-]
-AllowEmpty = Annotated[
-    bool, typer.Option("--allow-empty", help="Leave queries without a relevant target out of the averages.")
-]
-AllowOverlap = Annotated[bool, typer.Option("--allow-overlap", help="Allow test queries in the bank.")]
+Similarity = Annotated[str, value("cosine|ip", "Similarity of embeddings: cosine or inner product.", "--metric")]
+Normalize = Annotated[bool, flag("--normalize", "Scale embeddings to unit length.")]
+Memory = Annotated[str | None, value("SIZE", "Memory for blocks of scores, such as 64MB.")]
+IgnoreSelf = Annotated[bool, flag("--ignore-self", "Query i is target i: leave it out of its own results.")]
+AllowEmpty = Annotated[bool, flag("--allow-empty", "Leave queries without a relevant target out of the averages.")]
+AllowOverlap = Annotated[bool, flag("--allow-overlap", "Allow test queries in the bank.")]
 
-Tau = Annotated[
-    str | None, _value("--tau", "NUMBER|auto", "Temperature; auto (the default) follows the spread of the scores.")
-]
-Tau1 = Annotated[str | None, _value("--tau1", "NUMBER|auto", "Temperature of the query bank, for methods with two.")]
-Tau2 = Annotated[str | None, _value("--tau2", "NUMBER|auto", "Temperature of the target bank, for methods with two.")]
-Iterations = Annotated[int | None, _value("--iterations", "N", "Sinkhorn iterations; 10 unless --tol is given.")]
-Tol = Annotated[float | None, _value("--tol", "NUMBER", "Stop once the marginal error is this small.")]
-Strength = Annotated[
-    float | None, _value("--strength", "NUMBER", "Rank by score + strength * bias, 0 to 4; the default is 1.")
-]
-K = Annotated[int | None, _value("--k", "N", "Number of neighbours (nnn, csls, dis, ...).")]
-Alpha = Annotated[float | None, _value("--alpha", "NUMBER", "Weight of nnn.")]
-W = Annotated[float | None, _value("--w", "NUMBER", "Weight of dn.")]
-Gamma = Annotated[float | None, _value("--gamma", "NUMBER", "Exponent of centering.")]
-Reg = Annotated[float | None, _value("--reg", "NUMBER", "Regularisation of l2n and sparse_k.")]
+Tau = Annotated[str | None, value("NUMBER|auto", "Temperature; auto (the default) follows the spread of the scores.")]
+Tau1 = Annotated[str | None, value("NUMBER|auto", "Temperature of the query bank, for methods with two.")]
+Tau2 = Annotated[str | None, value("NUMBER|auto", "Temperature of the target bank, for methods with two.")]
+Iterations = Annotated[int | None, value("N", "Sinkhorn iterations; 10 unless --tol is given.")]
+Tol = Annotated[float | None, value("NUMBER", "Stop once the marginal error is this small.")]
+Strength = Annotated[float | None, value("NUMBER", "Rank by score + strength * bias, 0 to 4; the default is 1.")]
+K = Annotated[int | None, value("N", "Number of neighbours (nnn, csls, dis, ...).")]
+Alpha = Annotated[float | None, value("NUMBER", "Weight of nnn.")]
+W = Annotated[float | None, value("NUMBER", "Weight of dn.")]
+Gamma = Annotated[float | None, value("NUMBER", "Exponent of centering.")]
+Reg = Annotated[float | None, value("NUMBER", "Regularisation of l2n and sparse_k.")]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
-
+Json = Annotated[bool, flag("--json", "Print JSON only.")]
 Protocol = Annotated[
-    str | None, _value("--protocol", "paper", "Use the constants of each method's paper; auto temperatures by default.")
+    str | None, value("paper", "Use the constants of each method's paper; auto temperatures by default.")
 ]
 
 FAISS = (".faiss", ".index")
 TEMPERATURES = ("tau", "tau1", "tau2")
 HYPER_PARAMETERS = (*TEMPERATURES, "iterations", "tol", "strength", "k", "alpha", "w", "gamma", "reg")
+ExperimentProtocol = Annotated[
+    str | None, value("auto|paper|authors", "Settings of the methods: unhub's own (auto), or published.", "--protocol")
+]
+Bank = Annotated[str | None, value("NAME", "A bank of the experiment.")]
+Direction = Annotated[str | None, value("NAME", "A direction of the experiment; the first by default.")]
+Captions = Annotated[str | None, file("What each query says, one per line.")]
+TargetCaptions = Annotated[str | None, file("What each target is, one per line.")]
+BankCaptions = Annotated[str | None, file("What each bank query says, one per line.")]
+Media = Annotated[str | None, value("FOLDER", "Pictures, sounds or videos of the targets, named by id.")]
+OF_CORRECTION = (
+    "targets", "queries", "scores", "relevant", "target_bank", "captions", "target_captions", "bank_captions", "media",
+)  # fmt: skip
+"""what can be given with a correction"""
 
 
 def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
@@ -156,17 +163,3 @@ def _temperature(name: str, text: str) -> str | float:
         return float(text)
     except ValueError:
         raise InputError(name, f"is {text!r}", "give a positive number, or auto") from None
-
-
-ExperimentProtocol = Annotated[
-    str | None,
-    _value("--protocol", "auto|paper|authors", "Settings of the methods: unhub's own (auto), or published ones."),
-]
-Captions = Annotated[str | None, _file("--captions", "What each query says, one per line.")]
-TargetCaptions = Annotated[str | None, _file("--target-captions", "What each target is, one per line.")]
-BankCaptions = Annotated[str | None, _file("--bank-captions", "What each bank query says, one per line.")]
-Media = Annotated[str | None, _value("--media", "FOLDER", "Pictures, sounds or videos of the targets, named by id.")]
-OF_CORRECTION = (
-    "targets", "queries", "scores", "relevant", "target_bank", "captions", "target_captions", "bank_captions", "media",
-)  # fmt: skip
-"""what can be given with a correction"""

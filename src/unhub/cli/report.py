@@ -20,25 +20,12 @@ def command(
         str,
         typer.Argument(metavar="RUN|CORRECTION", help="A folder from reproduce, an experiment file, or a .unhub."),
     ],
-    direction: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A direction of the experiment; the first by default.", show_default=False),
-    ] = None,
-    bank: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The bank to learn from; the first by default.", show_default=False),
-    ] = None,
+    direction: options.Direction = None,
+    bank: Annotated[str | None, options.value("NAME", "The bank to learn from; the first by default.")] = None,
     method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The method to show; by default dbsn or sn, or that of the correction.",
-            show_default=False,
-        ),
+        str | None, options.value("NAME", "The method to show; by default dbsn or sn, or that of the correction.")
     ] = None,
-    sweeps: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="A folder that unhub sweep -o wrote.", show_default=False),
-    ] = None,
+    sweeps: Annotated[str | None, options.value("FOLDER", "A folder that unhub sweep -o wrote.")] = None,
     protocol: ExperimentProtocol = None,
     queries: options.Queries = None,
     relevant: options.Relevant = None,

@@ -32,42 +32,17 @@ def command(
     ],
     table: Annotated[
         list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            help="A table by name or by its number in the paper, such as query-aware or A7; repeatable.",
-            show_default=False,
-        ),
+        options.value("NAME", "A table by name or by its number in the paper, such as banks or A7; repeatable."),
     ] = None,
-    figure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--figure", metavar="NAME", help="A figure by name, such as radar; repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Every table and, with -o, every figure that the data allow.")
-    ] = False,
-    bank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The bank for figures; the test queries by default.",
-            show_default=False,
-        ),
-    ] = None,
+    figure: Annotated[list[str] | None, options.value("NAME", "A figure by name, such as radar; repeatable.")] = None,
+    every: Annotated[bool, options.flag("--all", "Every table and, with -o, every figure that is possible.")] = False,
+    bank: Annotated[str | None, options.value("NAME", "The bank for figures; the test queries by default.")] = None,
     protocol: options.ExperimentProtocol = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(metavar="paper", help="Compare with the paper's values.", show_default=False),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed for figures.")] = 0,
+    compare: Annotated[str | None, options.value("paper", "Compare with the paper's values.")] = None,
+    seed: Annotated[int, options.value("N", "Random seed for figures.")] = 0,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Folder for tables, figures, runs and per-query values.",
-            show_default=False,
-        ),
+        options.value("FOLDER", "Folder for tables, figures, runs and per-query values.", "-o", "--output"),
     ] = None,
     json: options.Json = False,
 ) -> None:  # fmt: skip
@@ -174,32 +149,19 @@ def _comparison(each: Comparison) -> dict[str, object]:
 def sweep_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An experiment file, as for unhub reproduce.")],
     over: Annotated[
-        str, typer.Option(metavar="NAME", help="What to vary: tau, bank-size, bank-source, strength or iterations.")
+        str, options.value("NAME", "What to vary: tau, bank-size, bank-source, strength or iterations.")
     ] = "tau",
-    bank: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A bank of the experiment; the test queries by default.", show_default=False),
-    ] = None,
-    direction: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A direction of the experiment; the first by default.", show_default=False),
-    ] = None,
+    bank: Annotated[str | None, options.value("NAME", "A bank; the test queries by default.")] = None,
+    direction: options.Direction = None,
     protocol: options.ExperimentProtocol = None,
     relative: Annotated[
         bool | None,
-        typer.Option(
-            "--relative/--absolute",
-            help="Temperatures follow the spread of the scores, or are the paper's.",
-            show_default=False,
-        ),
+        options.flag("--relative/--absolute", "Temperatures follow the spread of the scores, or are the paper's."),
     ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", help="How often to draw parts of a bank.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
+    rounds: Annotated[int, options.value("N", "How often to draw parts of a bank.")] = 5,
+    seed: Annotated[int, options.value("N", "Random seed.")] = 0,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o", "--output", metavar="FOLDER", help="Folder for the points, CSV and figure.", show_default=False
-        ),
+        str | None, options.value("FOLDER", "Folder for the points, CSV and figure.", "-o", "--output")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -220,11 +182,12 @@ def sweep_command(
     from unhub.experiments import preset, sweep
     from unhub.experiments.figure_data import SweepData
     from unhub.experiments.sweeps import sweep_stem
-    from unhub.report.result_files import write_sweep
+    from unhub.report.result_files import write_figure
     from unhub.report.result_tables import sweep_table
 
     data, chosen = Dataset.open(file), preset(protocol)
-    folder = None if output is None else Path(output)
+    folder: Path | None = None if output is None else Path(output)
+    notes: tuple[str, ...] = ()
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
     with working("sweeping") as progress:
@@ -233,7 +196,7 @@ def sweep_command(
             seed=seed_number("seed", seed), relative=relative, folder=folder, progress=progress,
         )  # fmt: skip
     if folder is not None:
-        write_sweep(SweepData(sweep_stem(data, over, direction, bank), over, points), folder)
+        notes = write_figure(SweepData(sweep_stem(data, over, direction, bank), over, points), folder)[1]
     if json:
         values = [asdict(point) for point in points]
         way = direction or data.directions[0]
@@ -251,5 +214,7 @@ def sweep_command(
     console.say(f"{data.name}, {data.model}, {direction or data.directions[0]}, {learnt}")
     rows = sweep_table(over, points)
     console.table(rows.columns, [[str(cell) for cell in row] for row in rows.rows], left=rows.left)
+    for note in notes:
+        console.say(note)
     if folder is not None:
         console.say(f"wrote {output}")

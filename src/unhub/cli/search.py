@@ -1,4 +1,4 @@
-"""``unhub search``: the best targets of each query, with the correction and, if asked, without."""
+"""``unhub search``: the best targets of each query, with the correction and, on request, without."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from unhub.cli import console, options, output
 from unhub.cli.console import working
+from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from unhub.api.hits import Hits
     from unhub.io import Rows
 
-SCHEMA_VERSION = 1
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv")
 SHOWN_QUERIES = 5
 """queries shown on a terminal; a pipe or a file gets all of them"""
@@ -25,34 +25,29 @@ TITLES, RAW_TITLES = ("query", "rank", "id", "score"), ("raw_id", "raw_score")
 
 
 def command(
-    correction: Annotated[str, typer.Argument(metavar="CORRECTION", help="A correction file (.unhub) from unhub fit.")],
+    correction: options.CorrectionFile,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[WORDS]...", help="Queries as text; needs --encoder.")
     ] = None,
     queries: options.Queries = None,
     encoder: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Turns text into vectors: MODULE:FUNCTION or a sentence-transformers model; default: $UNHUB_ENCODER.",
-            show_default=False,
+        value(
+            "NAME",
+            "Turns text into vectors: MODULE:FUNCTION or a sentence-transformers model; default: $UNHUB_ENCODER.",
         ),
     ] = None,
     targets: options.Targets = None,
     store: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Search in this vector store, such as qdrant://localhost/photos."),
+        str | None, value("ADDRESS", "Search in this vector store, such as qdrant://localhost/photos.")
     ] = None,
     filter: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Filter in the store's own syntax; JSON where it is more than text."),
+        str | None, value("TEXT", "Filter in the store's own syntax; JSON where it is more than text.")
     ] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compare with every vector, also if they are in a store.")
-    ] = False,
+    exact: Annotated[bool, flag("--exact", "Compare with every vector, also if they are in a store.")] = False,
     query_ids: options.QueryIds = None,
-    k: Annotated[int, typer.Option("--k", metavar="N", help="Targets per query.")] = 10,
-    raw: Annotated[bool, typer.Option("--raw", help="Also show the ranking without correction.")] = False,
+    k: Annotated[int, value("N", "Targets per query.", "--k")] = 10,
+    raw: Annotated[bool, flag("--raw", "Also show the ranking without correction.")] = False,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits to a file: .jsonl, .json, .csv or .tsv.")] = None,
@@ -72,45 +67,43 @@ def command(
     import unhub
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
-    for name, value in (("targets", targets), ("store", store)):
-        options.check_url(name, value)
+    options.check_url("targets", targets)
+    options.check_url("store", store)
     with working("searching") as progress:
         loaded = unhub.load(correction, targets=targets or (store if exact else None), memory=memory)
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
-        asked = _asked(queries, query_ids, words or [], encoder)
+        vectors = _query_rows(queries, query_ids, words or [], encoder)
         address = None if targets is not None or exact else store
-        fixed: Hits
-        before: Hits | None
         if address is not None:
-            fixed, before = _through_store(loaded, address, asked, k, filter, raw)
+            corrected, uncorrected = _through_store(loaded, address, vectors, k, filter, raw)
         elif filter is not None:
             raise InputError("--filter works in a vector store only; add --store, or leave it out.")
         else:
-            fixed = loaded.search(asked, k, progress=progress)
-            before = loaded.search(asked, k, corrected=False, progress=progress) if raw else None
-    titles, rows = _rows(asked.ids, fixed, before)
+            corrected = loaded.search(vectors, k, progress=progress)
+            uncorrected = loaded.search(vectors, k, corrected=False, progress=progress) if raw else None
+    titles, rows = _rows(vectors.ids, corrected, uncorrected)
     if out is not None:
         _write(out, titles, rows, correction)
     if json:
         console.data(_plain(titles, rows, correction))
         return
-    _show(titles, rows, len(fixed), whole=out is None)
+    _show(titles, rows, len(corrected), whole=out is None)
     if out is not None:
-        output.tell(out, f"{len(rows):,} hits of {len(fixed):,} queries", replaced=replaced)
+        output.tell(out, f"{len(rows):,} hits of {len(corrected):,} queries", replaced=replaced)
 
 
-def _asked(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
+def _query_rows(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
     """The query vectors: from a file, or encoded from text, which then serves as ids."""
     from unhub.dataset.reader import named
-    from unhub.encoders.query_encoder import encode
+    from unhub.encoders.loading import encode_queries
     from unhub.io import Rows, open_rows
 
     if (queries is None) == (not words):
         raise InputError("search needs queries: either vectors (--queries) or text.")
     if queries is not None:
         return named(open_rows(queries, name="queries"), query_ids)
-    return Rows(encode(words, encoder), ids=tuple(words), name="queries")
+    return Rows(encode_queries(words, encoder), ids=tuple(words), name="queries")
 
 
 SUSPICIOUS = 10
@@ -119,10 +112,11 @@ SUSPICIOUS = 10
 
 def _refuse_unnamed(loaded: Correction, file: str) -> None:
     """Refuse a gallery in a store that only the file names; note if it was merely exported to one."""
+    from unhub.api.fitted_vectors import noted_store
     from unhub.dataset.galleries import unnamed_store
     from unhub.stores.address import is_address, without_secrets
 
-    noted = loaded.noted_store
+    noted = noted_store(loaded)
     if noted is not None and is_address(loaded.source or noted):
         raise unnamed_store(noted, "add --store {}", file=file)
     if noted is not None:
@@ -132,23 +126,23 @@ def _refuse_unnamed(loaded: Correction, file: str) -> None:
 
 
 def _through_store(
-    loaded: Correction, address: str, asked: Rows, k: int, filter: str | None, raw: bool
+    loaded: Correction, address: str, vectors: Rows, k: int, filter: str | None, raw: bool
 ) -> tuple[Hits, Hits | None]:
     from unhub.deploy.retriever import connect
 
-    narrowed = _filter(filter)
+    condition = _filter(filter)
     with connect(address, loaded) as retriever:
-        vectors = asked[0 : len(asked)]
-        fixed = retriever.search(vectors, k, filter=narrowed)
-        before = retriever.search(vectors, k, filter=narrowed, corrected=False) if raw else None
+        rows = vectors[0 : len(vectors)]
+        corrected = retriever.search(rows, k, filter=condition)
+        uncorrected = retriever.search(rows, k, filter=condition, corrected=False) if raw else None
         reranked = retriever.strategy == "rerank"
     if (
         filter is None
-        and fixed.missing >= SUSPICIOUS
-        and fixed.missing == sum(each is not None for each in fixed.ids.flat)
+        and corrected.missing >= SUSPICIOUS
+        and corrected.missing == sum(each is not None for each in corrected.ids.flat)
     ):
         raise InputError(
-            f"none of the {fixed.missing:,} hits is in the correction, so it was probably fitted on another "
+            f"none of the {corrected.missing:,} hits is in the correction, so it was probably fitted on another "
             f"collection; name that one with --store."
         )
     if reranked:
@@ -156,9 +150,9 @@ def _through_store(
             "no export of this correction there, so only the best hits by score are reranked with the bias; unhub "
             "export makes the store rank every item."
         )
-    if fixed.missing:
-        console.complain(f"{fixed.missing:,} hits are not in the correction; their bias counts as 0.")
-    return fixed, before
+    if corrected.missing:
+        console.complain(f"{corrected.missing:,} hits are not in the correction; their bias counts as 0.")
+    return corrected, uncorrected
 
 
 def _filter(text: str | None) -> Any:
@@ -173,24 +167,25 @@ def _filter(text: str | None) -> Any:
         raise InputError(f"filter is not valid JSON: {error}.") from None
 
 
-def _rows(names: tuple[str, ...] | None, fixed: Hits, before: Hits | None) -> tuple[tuple[str, ...], list[list[Any]]]:
+def _rows(
+    names: tuple[str, ...] | None, corrected: Hits, uncorrected: Hits | None
+) -> tuple[tuple[str, ...], list[list[Any]]]:
     """One row per hit; queries without ids go by their row."""
-    titles = TITLES if before is None else TITLES + RAW_TITLES
+    titles = TITLES if uncorrected is None else TITLES + RAW_TITLES
     rows: list[list[Any]] = []
-    for query in range(len(fixed)):
+    for query in range(len(corrected)):
         name = str(query) if names is None else names[query]
-        for place in range(fixed.scores.shape[1]):
-            if fixed.ids[query, place] is None and (before is None or before.ids[query, place] is None):
+        for place in range(corrected.scores.shape[1]):
+            if corrected.ids[query, place] is None and (uncorrected is None or uncorrected.ids[query, place] is None):
                 break  # a filter left fewer than k
-            row = [name, place + 1, *_hit(fixed, query, place)]
-            rows.append(row if before is None else row + _hit(before, query, place))
+            row = [name, place + 1, *_hit(corrected, query, place)]
+            rows.append(row if uncorrected is None else row + _hit(uncorrected, query, place))
     return titles, rows
 
 
 def _hit(hits: Hits, query: int, place: int) -> list[Any]:
-    if hits.ids[query, place] is None:
-        return ["", ""]
-    return [str(hits.ids[query, place]), round(float(hits.scores[query, place]), 6)]
+    found = hits.ids[query, place]
+    return ["", ""] if found is None else [str(found), round(float(hits.scores[query, place]), 6)]
 
 
 def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> dict[str, Any]:
@@ -199,7 +194,7 @@ def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> d
     for row in rows:
         found.setdefault(row[0], []).append(dict(zip(titles[1:], row[1:], strict=True)))
     queries = [{"query": query, "hits": hits} for query, hits in found.items()]
-    return {"schema_version": SCHEMA_VERSION, "correction": correction, "queries": queries}
+    return {"schema_version": console.SCHEMA_VERSION, "correction": correction, "queries": queries}
 
 
 def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> None:

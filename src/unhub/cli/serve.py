@@ -33,22 +33,16 @@ def command(
     media: Media = None,
     protocol: ExperimentProtocol = None,
     encoder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Encodes typed queries: MODULE:FUNCTION or a sentence-transformers model.",
-            show_default=False,
-        ),
+        str | None, options.value("NAME", "Encodes typed queries: MODULE:FUNCTION or a sentence-transformers model.")
     ] = None,
     port: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, max=65535, help="By default 8765 or the next free one.", show_default=False),
+        int | None, typer.Option(metavar="N", min=0, max=65535, help="By default 8765 or the next free one.")
     ] = None,
-    host: Annotated[str, typer.Option(metavar="NAME", help="Interface to bind; local by default.")] = "127.0.0.1",
+    host: Annotated[str, options.value("NAME", "Interface to bind; local by default.")] = "127.0.0.1",
     token: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", envvar="UNHUB_TOKEN", help="Secret that clients send; made up if --host is not local.",
-            show_default=False,
+            metavar="TEXT", envvar="UNHUB_TOKEN", help="Secret that clients send; made up if --host is not local."
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in your web browser.")] = False,

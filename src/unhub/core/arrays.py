@@ -1,10 +1,11 @@
-"""Array namespaces: the same formula on NumPy arrays and on torch tensors, wherever those live.
+"""Array namespaces: the same formula on NumPy arrays and on torch tensors of any device.
 
-torch is never imported here; an array brings its own library with it.
+torch is not imported here; an array brings its own library.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -19,18 +20,18 @@ def is_numpy(array: Any) -> bool:
 
 
 def is_tensor(array: Any) -> bool:
-    """Whether this is a torch tensor, told by what it can do."""
+    """Whether this is a torch tensor, judged by its methods."""
     return not is_numpy(array) and all(callable(getattr(array, name, None)) for name in ("detach", "cpu", "numpy"))
 
 
 def namespace(array: Any) -> ModuleType:
-    """The functions for this array: numpy, or the array API's view of its own library."""
+    """The functions for this array: numpy, or the array API of its library."""
     if is_numpy(array):
         return np
     from array_api_compat import array_namespace
 
-    found: ModuleType = array_namespace(array)
-    return found
+    library: ModuleType = array_namespace(array)
+    return library
 
 
 def like(array: Any, other: Any, dtype: Any = None) -> Any:
@@ -48,17 +49,22 @@ def host(array: Any) -> AnyArray:
     return np.asarray(array.detach().cpu().numpy())
 
 
-def free_memory(array: Any) -> int | None:
-    """Bytes that are free on the array's device; None for the processor's own memory."""
-    if is_numpy(array) or array.device.type != "cuda":
-        return None
-    import torch
+def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
+    """The parts in one array of their library; a single part stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts, axis) if is_numpy(parts[0]) else namespace(parts[0]).concat(parts, axis=axis)
 
-    return int(torch.cuda.mem_get_info(array.device)[0])
+
+def widen(x: Any) -> Any:
+    """The array, or the number, in the type for sums."""
+    if isinstance(x, np.ndarray | np.generic):
+        return x.astype(np.float64, copy=False)
+    return namespace(x).astype(x, wide(x), copy=False)
 
 
 def wide(array: Any) -> Any:
-    """The type for sums and potentials beside this array: float64, or float32 on devices that know no other."""
+    """The type for sums and potentials: float64, or float32 on devices without it."""
     xp = namespace(array)
     return xp.float32 if str(getattr(array, "device", "cpu")).startswith("mps") else xp.float64
 

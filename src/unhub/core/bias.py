@@ -1,4 +1,7 @@
-"""The bias: one number per target, always added, published with mean zero."""
+"""The bias: one number per target, always added, published with mean zero.
+
+A bias fits in one more dimension, [q; 1] . [t; bias] = s + bias, so any inner-product index serves corrected results.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ Status = Literal["closed form", "converged", "iterations reached"]
 
 @dataclass(frozen=True)
 class Bias:
-    """What a method learnt from a bank, and how the estimate ended.
+    """What a method estimated from a bank, and how the estimate ended.
 
-    values: (gallery,) float64, in the unit of the scores, mean zero; offset: the mean that was taken out, so that
-    a bias found later for an unseen target can be put on the same footing.
+    values: (gallery,) float64, in the unit of the scores, mean zero. offset: the mean that was subtracted; the bias of
+    an unseen target has the same one subtracted.
     """
 
     values: FloatArray
@@ -28,13 +31,13 @@ class Bias:
     potentials: FloatArray | None = None
     """(bank,) tau * log alpha of each bank query, for methods whose rows carry a potential"""
     error_bound: float | None = None
-    """how far the values may be from those of exact arithmetic, before centring"""
+    """bound on the rounding error of the values, before centring"""
     plan: str | None = None
     """what was kept of the scores between reads"""
 
 
 def centred(raw: FloatArray, *, by: float | None = None) -> tuple[FloatArray, float]:
-    """The values with their mean taken out, and that mean; ``by`` takes out another mean instead."""
+    """The values minus their mean, and that mean; ``by`` subtracts another number instead."""
     offset = float(np.mean(raw, dtype=np.float64)) if by is None else by
     return raw - offset, offset
 
@@ -43,3 +46,19 @@ def closed_form(raw: FloatArray) -> Bias:
     """The bias of a formula that needs no iteration."""
     values, offset = centred(raw)
     return Bias(values, offset)
+
+
+def augment_targets(targets: FloatArray, bias: FloatArray) -> FloatArray:
+    """[t; bias]: (gallery, dim + 1) float32.
+
+    >>> t, q = np.eye(2, dtype=np.float32), np.array([[0.6, 0.8]], dtype=np.float32)
+    >>> (augment_queries(q) @ augment_targets(t, np.array([0.5, -0.5])).T).round(3).tolist()
+    [[1.100000023841858, 0.30000001192092896]]
+    """
+    return np.column_stack((np.asarray(targets, dtype=np.float32), bias.astype(np.float32)))
+
+
+def augment_queries(queries: FloatArray) -> FloatArray:
+    """[q; 1]: (query, dim + 1) float32."""
+    ones = np.ones((queries.shape[0], 1), dtype=np.float32)
+    return np.concatenate((np.asarray(queries, dtype=np.float32), ones), axis=1)

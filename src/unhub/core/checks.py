@@ -1,8 +1,9 @@
-"""Checks of vectors and scores at the door: what is wrong, where, and what to do about it."""
+"""Checks of vectors, scores and weights; errors say what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,31 +12,43 @@ from unhub.foundation.types import AnyArray, Sliceable
 from unhub.foundation.wording import argument, setting
 
 UNIT_TOLERANCE = 0.01
-"""how far from one a length may be: float16 rows and models that round are within it, logits are not"""
+"""how far from one a length may be: rounded unit vectors are within it, logits are not"""
 
 CHECK_VALUES = 1 << 18
-"""values looked at in one go, few enough to stay in cache"""
+"""values checked at once, few enough to stay in cache"""
 
 SAFE = 1e-30
-"""squared lengths above this, and below its reciprocal, are what float32 says they are"""
-
+"""squared lengths above this, and below its reciprocal, are exact enough in float32"""
 
 LENGTHEN = (
     f"pass {setting('normalize', True)} for cosine similarity, or {setting('metric', 'ip')} to use inner products as "
     f"they are"
 )
-"""what to do about rows that are not of unit length, unless the caller knows better"""
+"""advice for rows that are not of unit length, unless the caller has better"""
 
 
-def check_vectors(
-    rows: Sliceable,
-    name: str,
-    *,
-    unit: bool = False,
-    ids: Sequence[str] | None = None,
-    otherwise: str = LENGTHEN,
-) -> None:
-    """Refuses NaN, infinities and zero vectors; with ``unit`` also rows that are not of length one."""
+@dataclass(frozen=True)
+class VectorSurvey:
+    """What one pass over vectors shows: rows that are not finite, zero rows, and the lengths of the others."""
+
+    not_finite: tuple[int, ...]
+    zero: tuple[int, ...]
+    shortest: float
+    longest: float
+
+    @property
+    def lengths(self) -> tuple[float, float] | None:
+        """of the shortest and the longest row; None where no row has a length"""
+        return (self.shortest, self.longest) if self.shortest <= self.longest else None
+
+    @property
+    def unit(self) -> bool:
+        """whether no row is noticeably longer or shorter than one"""
+        return self.shortest >= 1 - UNIT_TOLERANCE and self.longest <= 1 + UNIT_TOLERANCE
+
+
+def survey_vectors(rows: Sliceable) -> VectorSurvey:
+    """One pass over the rows."""
     bad: list[int] = []
     zero: list[int] = []
     shortest, longest = np.inf, 0.0
@@ -43,24 +56,39 @@ def check_vectors(
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             block = stored.astype(np.float32, copy=False)
             square = np.einsum("ij,ij->i", block, block)
-            if square.min() > SAFE and square.max() < 1 / SAFE:
-                shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
-                continue
-            square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
-        bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
-        zero.extend((start + np.flatnonzero(square == 0)).tolist())
-        shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
-    if bad:
-        raise InputError(name, *_not_finite(rows, bad, ids))
-    if zero:
-        raise InputError(
+            if not (square.min() > SAFE and square.max() < 1 / SAFE):
+                square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+                finite = np.isfinite(block).all(axis=1)
+                bad.extend((start + np.flatnonzero(~finite)).tolist())
+                zero.extend((start + np.flatnonzero(square == 0)).tolist())
+                square = square[finite & (square > 0)]
+        if square.size:
+            shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
+    return VectorSurvey(tuple(bad), tuple(zero), float(np.sqrt(shortest)), float(np.sqrt(longest)))
+
+
+def vector_problems(
+    rows: Sliceable,
+    name: str,
+    survey: VectorSurvey,
+    *,
+    unit: bool = False,
+    ids: Sequence[str] | None = None,
+    otherwise: str = LENGTHEN,
+) -> Iterator[InputError]:
+    """What is wrong with vectors: NaN, infinities and zero vectors; with ``unit`` also rows not of length one."""
+    if survey.not_finite:
+        yield InputError(name, *_not_finite(rows, survey.not_finite, ids))
+    if survey.zero:
+        yield InputError(
             name,
-            f"has {_count(len(zero), 'zero vector')} ({_places(zero, ids)})",
-            f"a zero vector is similar to nothing: leave {'it' if len(zero) == 1 else 'them'} out or embed again",
+            f"has {_count(len(survey.zero), 'zero vector')} ({_places(survey.zero, ids)})",
+            f"a zero vector is similar to nothing: leave {'it' if len(survey.zero) == 1 else 'them'} out or embed "
+            f"again",
         )
-    low, high = np.sqrt(shortest), np.sqrt(longest)
-    if unit and (low < 1 - UNIT_TOLERANCE or high > 1 + UNIT_TOLERANCE):
-        raise InputError(name, f"is not of unit length (row lengths run from {low:.4g} to {high:.4g})", otherwise)
+    if unit and not survey.unit and survey.lengths is not None:
+        low, high = survey.lengths
+        yield InputError(name, f"is not of unit length (row lengths run from {low:.4g} to {high:.4g})", otherwise)
 
 
 def check_scores(scores: Sliceable, name: str) -> None:
@@ -99,7 +127,7 @@ def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
         yield start, np.asarray(rows[start : start + height])
 
 
-def _not_finite(rows: Sliceable, bad: list[int], ids: Sequence[str] | None) -> tuple[str, str]:
+def _not_finite(rows: Sliceable, bad: Sequence[int], ids: Sequence[str] | None) -> tuple[str, str]:
     """What came and what to do about it."""
     came = f"has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
     first = np.asarray(rows[bad[0] : bad[0] + 1])

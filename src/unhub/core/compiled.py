@@ -1,14 +1,15 @@
 """Compiled block kernels: what NumPy would do in several passes over a block, done in one while a row is in cache.
 
-All work on float32 rows that lie one after the other. They hold no lock, so that several threads may run them on
-different rows, and they are compiled once and kept on disk. `unhub.core.execution` decides when they are worth loading.
+All work on contiguous float32 rows. They hold no lock, so several threads may run them on different rows, and they are
+compiled once and kept on disk. `unhub.core.execution` decides when they are worth loading.
 
-They stand in one file because numba looks at the date of a function's own file, and not at those of the functions it
-calls, to see whether what it kept on disk is still good.
+They are in one file because numba checks the date of a function's own file, and not those of the functions it calls, to
+see whether its copy on disk is still valid.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -35,22 +36,17 @@ HALF_BASE = np.int32((127 - 63) << 23)
 """float32 bits of 2^-63, below which a 16-bit kernel holds zero"""
 
 
-def _intrinsic(function: Any) -> Any:
-    """An operation written in the compiler's own terms."""
-    return intrinsic(function)
+_intrinsic: Any = intrinsic
+"""an operation in the compiler's own terms"""
 
 
 def _compiled(function: Any) -> Any:
     """The function compiled on its first call, from disk if it was compiled before."""
     compiled = njit(nogil=True, fastmath=_FLAGS, error_model="numpy")(function)
-    try:
+    with suppress(Exception):  # no folder for it, or a numba with other classes: it is compiled in each process
         from unhub.foundation.kernel_cache import KernelCache
 
         compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
-    except (
-        Exception
-    ):  # no folder to keep it in, or a numba whose own classes are others: it is compiled in each process
-        return compiled
     return compiled
 
 
@@ -364,7 +360,7 @@ _PLACES = np.array([(*(i for i in range(8) if bits >> i & 1), *(0,) * 8)[:8] for
 def _list_above(context: Any, row: Any, edge: Any, start: Any, places: Any, found: Any, count: Any) -> Any:
     """Lists which of row[start..start + 8] are above the edge at the same place, and gives the new count of the list.
 
-    Eight places are written whether they hold anything or not: a branch that nobody can foresee costs more.
+    Eight places are written whether they hold anything or not: a branch that cannot be predicted costs more.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

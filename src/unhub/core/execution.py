@@ -1,14 +1,22 @@
-"""Execution: how a computation runs (memory, threads, compiled kernels, clock, executor), one value passed down."""
+"""Execution: how a computation runs (memory, threads, compiled kernels, clock, executor), one value passed down.
+
+Loading the compiled kernels takes about half a second, once in a process; a problem of a thousand by a thousand is done
+before that. The size of a problem alone decides, so that the same call always takes the same path. Only a search, which
+sums nothing, also counts the searches before it.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
-from unhub.core.kernels import Demand, compiled
+import numpy as np
+
+from unhub.core.arrays import is_numpy
 from unhub.foundation.types import FloatArray
 
 DEFAULT_MEMORY = 2 << 30
@@ -83,6 +91,33 @@ def merge_tree(merge: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
         pairs = [merge(*parts[at : at + 2]) for at in range(0, len(parts) - 1, 2)]
         parts = [*pairs, *parts[2 * len(pairs) :]]
     return parts[0]
+
+
+class Demand:
+    """Scores that were searched so far: many small searches are worth the compiled kernels as a large one is."""
+
+    def __init__(self) -> None:
+        self._scores = 0
+
+    def worth(self, shape: tuple[int, int], small: int) -> bool:
+        """Whether this search, with all before it, is worth the kernels; always when they are loaded anyway."""
+        self._scores += shape[0] * shape[1]
+        return compiled.cache_info().currsize > 0 or self._scores >= small
+
+
+def suits(scores: Any) -> bool:
+    """Whether compiled kernels can read this block: float32 in memory, row after row."""
+    return is_numpy(scores) and scores.dtype == np.float32 and bool(scores.flags.c_contiguous)
+
+
+@cache
+def compiled() -> ModuleType | None:
+    """The compiled kernels; None where numba is not installed or does not know this interpreter."""
+    try:
+        from unhub.core import compiled as module
+    except ImportError:
+        return None
+    return module
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ BLOCK = 1 << 15
 def row_digests(rows: Sliceable, *, unit: bool = False, threads: int = 1) -> NDArray[np.uint64]:
     """One uint64 per row, from its float32 bits: equal rows agree, others practically never do.
 
-    A multiply-and-add hash; it guards against mistakes, not against an adversary. ``unit`` compares directions: rows
-    are scaled to unit length and rounded to thousandths first, so that copies of another length agree but for the rare
-    one that lies on an edge. Rows are read by the caller's thread, and hashed by as many as ``threads``.
+    A multiply-and-add hash against mistakes, not against an adversary. ``unit`` compares directions: rows are scaled to
+    unit length and rounded to thousandths first, so that copies of another length agree, except for rare ones at the
+    edge of rounding. The caller's thread reads rows; ``threads`` of them hash.
     """
     count, dim = rows.shape
     multipliers = _splitmix(dim) | np.uint64(1)
@@ -54,21 +54,21 @@ def _directions(block: FloatArray) -> FloatArray:
 
 
 def shared_rows(left: Sliceable, right: Sliceable, *, unit: bool = False) -> IntArray:
-    """Rows of ``left`` that also stand in ``right``; with ``unit``, whatever their length."""
+    """Rows of ``left`` that are also in ``right``; with ``unit``, whatever their length."""
     return np.flatnonzero(np.isin(row_digests(left, unit=unit), row_digests(right, unit=unit)))
 
 
 SKETCHES = 4
-"""sums over each vector, with signs of their own; a change of a thousandth escapes all four once in 10^8"""
+"""sums over each vector, with different signs; a change of a thousandth escapes all four once in 10^8"""
 
 NEAR = 1e-5
-"""how far a sum may move, for a vector of length one, and the vector still be the same but for rounding"""
+"""how far rounding may move a sum of a unit vector"""
 
 
 def row_sketches(rows: Sliceable) -> FloatArray:
     """(row, SKETCHES) float32: sums of each vector's numbers with fixed signs, which rounding moves only a little.
 
-    Some stores scale vectors to unit length again now and then; digests then differ and these tell that little changed.
+    Some stores scale vectors to unit length again: their digests then differ, but their sketches hardly do.
     """
     count, dim = rows.shape
     bits = (_splitmix(dim)[:, None] >> np.arange(7, 7 + SKETCHES, dtype=np.uint64)) & np.uint64(1)
@@ -82,19 +82,19 @@ def row_sketches(rows: Sliceable) -> FloatArray:
 
 
 def same_but_for_rounding(left: FloatArray, right: FloatArray) -> BoolArray:
-    """(row,): whether two sets of sketches are of the same vectors, to the last bits."""
+    """(row,): whether two sets of sketches are of the same vectors, up to rounding."""
     scale = np.maximum(1.0, np.abs(left).max(axis=1, initial=0.0))
     near: BoolArray = np.abs(left.astype(np.float64) - right).max(axis=1, initial=0.0) <= NEAR * scale
     return near
 
 
 def fingerprint(digests: IntArray) -> str:
-    """One short name for a whole gallery, order included."""
+    """A short name for a whole gallery, order included."""
     return hashlib.sha256(np.ascontiguousarray(digests, dtype="<u8").tobytes()).hexdigest()[:32]
 
 
 def _splitmix(size: int) -> NDArray[np.uint64]:
-    """The first numbers of splitmix64: fixed for all time, since saved corrections rely on them."""
+    """The first numbers of splitmix64; saved corrections rely on them, so they must never change."""
     x = (np.arange(1, size + 1, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, like, namespace, wide
-from unhub.core.kernels import suits
+from unhub.core.arrays import is_numpy, like, namespace, wide, widen
+from unhub.core.execution import suits
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 
@@ -22,16 +22,16 @@ LARGE_TAU = 0.25
 LOG2_E = 1.4426950408889634
 
 SETTLE_ROWS = 4096
-"""rows whose exponentials one part adds in float32 before the sum moves to float64"""
+"""rows that one part adds in float32 before the sum moves to float64"""
 
 SUMS_MEMORY = 1 << 24
-"""bytes that the sums of a block's parts may take between them"""
+"""bytes for the sums of all parts of a block"""
 
 NOTHING_YET = np.float32(-1e38)
-"""the largest term of a column that has none"""
+"""the largest term of a column without terms"""
 
 CHUNK_ROWS = 128
-"""rows that are added before the largest terms are looked at; rarely they are read twice"""
+"""rows that are added before the shift is checked; rarely they are read twice"""
 
 
 def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray | None = None) -> FloatArray:
@@ -46,16 +46,16 @@ def column_logsumexp(scores: FloatArray, tau: float, row_potential: FloatArray |
     xp = namespace(scores)
     x = scores if row_potential is None else scores + like(row_potential, scores, scores.dtype)[:, None]
     top = _finite(xp.max(x, axis=0))
-    x = _widened(x) - _widened(top) if is_coarse(top, tau) else x - top
+    x = widen(x) - widen(top) if is_coarse(top, tau) else x - top
     x = _exponentials(x, tau)
-    sums: FloatArray = _widened(top) + tau * log(xp.sum(x, axis=0, dtype=wide(x)))
+    sums: FloatArray = widen(top) + tau * log(xp.sum(x, axis=0, dtype=wide(x)))
     return sums
 
 
 def row_logsumexp(scores: FloatArray, tau: float, column_potential: FloatArray) -> FloatArray:
     """tau * log sum_j exp((s_uj + g_j) / tau) of every row u, float64."""
     x, top = row_exponentials(scores, tau, column_potential)
-    sums: FloatArray = _widened(top) + tau * log(namespace(x).sum(x, axis=1, dtype=wide(x)))
+    sums: FloatArray = widen(top) + tau * log(namespace(x).sum(x, axis=1, dtype=wide(x)))
     return sums
 
 
@@ -65,7 +65,7 @@ def row_exponentials(scores: FloatArray, tau: float, p: FloatArray) -> tuple[Flo
     x = scores + like(p, scores, scores.dtype)
     top = _finite(xp.max(x, axis=1))
     if is_coarse(top, tau):
-        x = _widened(x)
+        x = widen(x)
     x -= top[:, None]
     return _exponentials(x, tau), top
 
@@ -87,7 +87,7 @@ def log(x: Any) -> Any:
 def is_coarse(top: Any, tau: float) -> bool:
     """Whether tau is so large beside these maxima that float32 sums would show in the answer.
 
-    A tensor is not asked, since that would hold up its device: there the caller widens the scores beforehand.
+    Always no for a tensor: asking would stall its device, so there the caller widens the scores beforehand.
     """
     return bool(is_numpy(top) and tau > LARGE_TAU * np.abs(top).max(initial=0.0))
 
@@ -131,7 +131,7 @@ class ColumnSums:
 
 
 class _Parts:
-    """float32 sums, one row for each part of a block, until they are settled in float64."""
+    """float32 sums, one row for each part of a block, until they move to float64."""
 
     def __init__(self, columns: int, tau: float, kernels: Any, threads: int) -> None:
         self._tau = tau
@@ -162,7 +162,7 @@ class _Parts:
         return self._rows >= self.rows_at_once
 
     def settle(self) -> FloatArray:
-        """What was added since the last time, as a log-sum-exp in float64."""
+        """The terms since the last call, as a log-sum-exp in float64."""
         settled = np.full(self._shift.shape[1], -np.inf)
         for shift, sums in zip(self._shift, self._sums, strict=True):
             part = shift + self._tau * log(sums.astype(np.float64))
@@ -184,10 +184,6 @@ def _exponentials(x: Any, tau: float) -> Any:
 
 
 def _finite(top: Any) -> Any:
-    """Maxima with minus infinity replaced by zero, so that a fully masked line gives log(0) and not NaN."""
+    """Maxima with minus infinity replaced by zero, so that a masked line gives log(0) and not NaN."""
     xp = namespace(top)
     return xp.where(top == -np.inf, xp.zeros_like(top), top)
-
-
-def _widened(x: Any) -> Any:
-    return x.astype(np.float64) if is_numpy(x) else namespace(x).astype(x, wide(x))

@@ -1,4 +1,4 @@
-"""Hyper-parameters at the door: each rule gives the value back as a plain number, or says what to pass instead."""
+"""Rules for hyper-parameters: each returns the value as a plain number, or raises an error with what to pass."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ Temperature = float | Literal["auto"]
 """a positive number in the unit of the scores, or "auto": a third of the scores' standard deviation"""
 
 MOST_STRENGTH = 4.0
-"""what a bias may be multiplied by at the most: one is the method as published, and past a few times that the bias
-alone decides what ranks first, whatever was asked"""
+"""the largest strength: 1 is the method as published; far beyond, the bias alone decides what ranks first"""
 
 Rule = Callable[[str, Any], Any]
 
 
-def checked(owner: object, **rules: Rule) -> None:
-    """Puts the fields of a frozen dataclass through their rules, in its ``__post_init__``."""
+def validate(owner: object, **rules: Rule) -> None:
+    """Applies a rule to each of these fields of a frozen dataclass, in its ``__post_init__``."""
     for name, rule in rules.items():
         object.__setattr__(owner, name, rule(name, getattr(owner, name)))
 
@@ -42,42 +41,28 @@ def temperature(name: str, value: Any) -> Temperature:
 
 def count(name: str, value: Any) -> int:
     """A whole number of at least one."""
-    number = _number(value)
-    if number is None or number != int(number) or number < 1:
-        raise InputError(name, f"is {value!r}", "give a whole number of at least 1")
-    return int(number)
+    return int(_bounded(name, value, lambda x: x == int(x) and x >= 1, "give a whole number of at least 1"))
+
+
+def not_negative(name: str, value: Any) -> float:
+    """A number of at least zero."""
+    return _bounded(name, value, lambda x: x >= 0, "give a number of at least 0")
+
+
+def positive(name: str, value: Any) -> float:
+    """A number above zero."""
+    return _bounded(name, value, lambda x: x > 0, "give a number above 0")
+
+
+def strength_number(name: str, value: Any) -> float:
+    """A number from zero, which is no correction, to MOST_STRENGTH."""
+    advice = f"give a number from 0 (no correction) to {MOST_STRENGTH:g} (1 is the bias as it is)"
+    return _bounded(name, value, lambda x: 0 <= x <= MOST_STRENGTH, advice)
 
 
 def optional_count(name: str, value: Any) -> int | None:
     """A whole number of at least one, or None for "not given"."""
     return None if value is None else count(name, value)
-
-
-def not_negative(name: str, value: Any) -> float:
-    """A number of at least zero."""
-    number = _number(value)
-    if number is None or number < 0:
-        raise InputError(name, f"is {value!r}", "give a number of at least 0")
-    return number
-
-
-def strength_number(name: str, value: Any) -> float:
-    """A number from zero, which is no correction, to MOST_STRENGTH."""
-    number = _number(value)
-    if number is None or not 0 <= number <= MOST_STRENGTH:
-        most = f"{MOST_STRENGTH:g}"
-        raise InputError(
-            name, f"is {value!r}", f"give a number from 0 (no correction) to {most} (1 is the bias as it is)"
-        )
-    return number
-
-
-def positive(name: str, value: Any) -> float:
-    """A number above zero."""
-    number = _number(value)
-    if number is None or number <= 0:
-        raise InputError(name, f"is {value!r}", "give a number above 0")
-    return number
 
 
 def optional_positive(name: str, value: Any) -> float | None:
@@ -96,10 +81,17 @@ def seed_number(name: str, value: Any) -> int:
     return number
 
 
-def settled(value: Temperature) -> float:
-    """The temperature as a number; our own callers replace "auto" before any estimate."""
-    assert value != "auto", "a temperature must be settled before it is used"
+def as_number(value: Temperature) -> float:
+    """The temperature as a number; callers replace "auto" before any estimate."""
+    assert value != "auto", "a temperature must be resolved before it is used"
     return float(value)
+
+
+def _bounded(name: str, value: Any, holds: Callable[[float], bool], advice: str) -> float:
+    number = _number(value)
+    if number is None or not holds(number):
+        raise InputError(name, f"is {value!r}", advice)
+    return number
 
 
 def _number(value: Any) -> float | None:

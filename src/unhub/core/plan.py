@@ -1,16 +1,75 @@
-"""How Sinkhorn reads a bank within a bound on memory: what is kept between rounds, and what is computed again."""
+"""What fits in a bound on memory: the rows of a block, and what Sinkhorn keeps between rounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from unhub.core.blocks import LARGEST_TALL_BLOCK, block_rows, tall_rows
+import numpy as np
+
+from unhub.core.threads import share
+from unhub.foundation.types import AnyArray
 
 Kind = Literal["cached", "cached in 16 bits", "partly cached", "streamed"]
 
 WORTH_KEEPING = 0.25
 """share of the rows below which keeping them saves less than a taller block does"""
+
+LARGEST_BLOCK = 1 << 20
+"""scores in a block, at most: a larger one leaves the cache and gains nothing"""
+
+LARGEST_TALL_BLOCK = 1 << 27
+"""scores in a tall block, at most: about a second of a processor's time, half a gigabyte"""
+
+TALL_ROWS = 4096
+"""rows beyond which a matrix product hardly gets faster, while fresh memory still costs"""
+
+FEWEST_ROWS = 64
+"""rows that a matrix product needs at once to be fast, whatever the width"""
+
+WORTH_FAULTING = 1 << 22
+"""bytes below which waking a thread costs more than the pages do"""
+
+PAGE = 1 << 12
+"""bytes of a page of memory, at least"""
+
+TEMPORARIES = 6
+"""arrays of a block's size that may be alive at once: scores, shifted scores, exponentials, float64 sums"""
+
+
+def block_rows(columns: int, memory: int, at_most: int | None = None) -> int:
+    """Rows of scores to hold at once: at least one, at most a cache-sized block, or ``at_most`` rows."""
+    affordable = memory // (4 * TEMPORARIES) // max(1, columns)
+    useful = max(FEWEST_ROWS, LARGEST_BLOCK // max(1, columns)) if at_most is None else at_most
+    return max(1, min(affordable, useful))
+
+
+def tall_rows(columns: int, memory: int, at_most: int | None = None) -> int:
+    """Rows of scores to compute at once for kernels that need no temporaries: a tall block makes a fast product."""
+    rows = max(1, min(memory // 4, LARGEST_TALL_BLOCK) // max(1, columns))
+    return rows if at_most is None else min(rows, at_most)
+
+
+def prefault(shape: tuple[int, int], dtype: Any, threads: int) -> AnyArray:
+    """Fresh memory, every page of which was written to once.
+
+    The system hands out pages far faster in order than to the threads of a product that ask here and there.
+    """
+    memory = np.empty(shape, dtype)
+    if memory.nbytes < WORTH_FAULTING:
+        return memory
+    pages = memory.reshape(-1)[:: max(1, PAGE // memory.itemsize)]
+
+    def touch(part: int, start: int, stop: int) -> None:
+        pages[start:stop] = 0
+
+    share(len(pages), touch, parts=threads, threads=threads)
+    return memory
+
+
+def split_memory(memory: int) -> tuple[int, int]:
+    """Bytes for the blocks in work, a quarter, and for the blocks that are kept, the rest."""
+    return memory // 4, memory - memory // 4
 
 
 @dataclass(frozen=True)
@@ -30,7 +89,7 @@ class Plan:
     block_rows: int
     number_bytes: int = 4
     logs: bool = False
-    """the kernel's numbers were too small, so that scores are kept, for passes in the log domain"""
+    """scores are kept instead of the kernel, whose numbers were too small, and steps run in the log domain"""
 
     @property
     def kept_bytes(self) -> int:

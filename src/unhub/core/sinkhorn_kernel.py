@@ -4,7 +4,7 @@ With a reference p for the columns, a row of the kernel is
 
     K_uj = exp((s_uj + p_j - top_u) / tau),    top_u the largest s_uj + p_j of its row,
 
-so that K lies in [0, 1] whatever tau is. A round that scales the columns by v and gives every row the mass a needs
+so that K is in [0, 1] whatever tau is. A round that scales the columns by v and gives every row the mass a needs
 
     z_u = sum_j K_uj v_j    and    mass_j = sum_u (a_u / z_u) K_uj.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import is_numpy, namespace, wide
-from unhub.core.kernels import suits
+from unhub.core.execution import suits
 from unhub.core.logsumexp import LOG2_E, row_exponentials, row_logsumexp
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
@@ -25,14 +25,14 @@ SETTLE_ROWS = 512
 """rows whose shares one part adds in float32 before the sum moves to float64"""
 
 PARTIAL_SUMS = 16
-"""partial sums that a row is added in at the least: lanes of an instruction, several of them at work at once"""
+"""partial sums of a row, at least: lanes of an instruction, several in flight at once"""
 
 AT_ONCE = 1 << 21
-"""numbers of a kept kernel that go through both products before the next ones: the second finds them in cache"""
+"""numbers of a kept kernel that go through both products at once: the second finds them in cache"""
 
 
 class SinkhornKernel:
-    """The half-steps at one temperature, with the scratch memory that they need again and again."""
+    """The half-steps at one temperature, with their scratch memory."""
 
     def __init__(self, columns: int, tau: float, *, kernels: Any = None, threads: int = 1, memory: int = 0) -> None:
         self._tau = tau
@@ -53,19 +53,19 @@ class SinkhornKernel:
                 kept[...] = kernel
             return *_products(kernel, v, a), top
         top, z = np.empty(len(scores), dtype=np.float32), np.empty(len(scores), dtype=np.float32)
-        given = p, self._scale, v
+        fixed = p, self._scale, v
 
         def work(part: int, start: int, stop: int) -> None:
             rows = slice(start, stop)
-            found = a[rows], top[rows], z[rows], self._mass[part]
+            sums = a[rows], top[rows], z[rows], self._mass[part]
             if kept is None:
-                self._kernels.pass_scores(scores[rows], *given, *found, self._row[part])
+                self._kernels.pass_scores(scores[rows], *fixed, *sums, self._row[part])
             elif kept.dtype == np.uint16:
-                self._kernels.keep_halves(scores[rows], *given, *found, self._row[part], kept[rows])
+                self._kernels.keep_halves(scores[rows], *fixed, *sums, self._row[part], kept[rows])
             else:
-                self._kernels.keep_floats(scores[rows], *given, *found, kept[rows])
+                self._kernels.keep_floats(scores[rows], *fixed, *sums, kept[rows])
 
-        return z, self._summed(len(scores), work), top
+        return z, self._column_sums(len(scores), work), top
 
     def from_kernel(self, kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:
         """z (block,) and mass (gallery,) of a kernel that was kept."""
@@ -77,7 +77,7 @@ class SinkhornKernel:
             rows = slice(start, stop)
             self._kernels.pass_kept(kernel[rows], v, a[rows], z[rows], self._mass[part])
 
-        return z, self._summed(len(kernel), work)
+        return z, self._column_sums(len(kernel), work)
 
     def row_sums(self, scores: Any, g: Any) -> Any:
         """tau * log sum_j exp((s_uj + g_j) / tau) of every row, float64."""
@@ -93,19 +93,19 @@ class SinkhornKernel:
         share(len(scores), work, parts=len(self._row), threads=self._threads)
         return top + self._tau * np.log(z.astype(np.float64))
 
-    def _summed(self, rows: int, work: Any) -> FloatArray:
-        """Runs the work on parts of the rows, and adds up in float64 what each found for the columns, now and then."""
+    def _column_sums(self, rows: int, work: Any) -> FloatArray:
+        """Runs the work on parts of the rows; every so many rows, sums of the columns move to float64."""
         total = np.zeros(self._mass.shape)
 
-        def settled(part: int, start: int, stop: int) -> None:
+        def work_and_settle(part: int, start: int, stop: int) -> None:
             for low in range(start, stop, SETTLE_ROWS):
                 self._mass[part].fill(0)
                 work(part, low, min(low + SETTLE_ROWS, stop))
                 total[part] += self._mass[part]
 
-        share(rows, settled, parts=len(total), threads=self._threads)
-        summed: FloatArray = total.sum(axis=0)
-        return summed
+        share(rows, work_and_settle, parts=len(total), threads=self._threads)
+        sums: FloatArray = total.sum(axis=0)
+        return sums
 
 
 def _products(kernel: Any, v: Any, a: Any) -> tuple[Any, Any]:

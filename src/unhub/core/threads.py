@@ -1,7 +1,6 @@
 """Work on parts of a range, on several threads.
 
-The threads are unhub's own: no setting of NumPy's, BLAS's or anybody else's is touched. How many to use is part of an
-`unhub.core.execution.Execution`.
+The threads are unhub's own; settings of NumPy and BLAS stay as they are. An `Execution` says how many.
 """
 
 from __future__ import annotations
@@ -14,24 +13,23 @@ from contextlib import suppress
 from functools import cache
 
 Work = Callable[[int, int, int], None]
-"""what is called with a part's number, its start and its end"""
+"""called with the number, the start and the end of a part"""
 
 PARTS = 3
-"""parts for each processor, each on a thread of its own: a matrix product leaves BLAS's threads spinning for a while,
-and beside them more threads than processors get the larger part of the time"""
+"""parts, each on its own thread, for each processor: BLAS's threads spin for a while after a matrix product, and more
+threads than processors win more of the time from them"""
 
 
 def parts_for(part_bytes: int, memory: int, threads: int) -> int:
-    """Into how many parts to divide work whose every part holds so many bytes of its own, within a memory."""
+    """How many parts to divide work into, if each needs so many bytes, within a memory."""
     return 1 if threads == 1 else max(1, min(threads * PARTS, memory // max(1, part_bytes)))
 
 
 def share(size: int, work: Work, *, parts: int, threads: int, step: int = 1) -> None:
     """Calls work(part, start, stop) for each part of 0..size; parts are multiples of ``step`` but for the last.
 
-    The caller's thread works too, and takes what no other has begun: short work is done before a thread has woken up.
-    Which rows belong to which part depends on the numbers alone and not on time, so that sums which are kept for each
-    part come out the same in every run.
+    The caller's thread works too, so short work is done before another thread wakes up. Which rows belong to which part
+    does not depend on time, so that sums of the parts are the same in every run.
     """
     height = max(step, -(-size // (parts * step)) * step)
     ranges = [(part, start, min(start + height, size)) for part, start in enumerate(range(0, size, height))]
@@ -41,7 +39,7 @@ def share(size: int, work: Work, *, parts: int, threads: int, step: int = 1) -> 
     parts_left = _Parts(work, ranges)
     others: list[Future[None]] = []
     try:
-        with suppress(RuntimeError):  # a limit allows no more threads: those that there are do it
+        with suppress(RuntimeError):  # no more threads allowed: the others do the work
             for _ in ranges[1:]:
                 others.append(_pool(os.getpid(), threads * PARTS).submit(parts_left.do))
         parts_left.do()
@@ -54,22 +52,19 @@ def share(size: int, work: Work, *, parts: int, threads: int, step: int = 1) -> 
 
 
 class _Parts:
-    """Parts of some work that wait for a thread.
-
-    A thread that comes when all is done finds nothing here, not even the work: its arrays can be given back.
-    """
+    """Parts of some work that wait for a thread; when all are done, the work and its arrays are released."""
 
     def __init__(self, work: Work, ranges: list[tuple[int, int, int]]) -> None:
         self._work: Work | None = work
         self._ranges = deque(ranges)
 
     def do(self) -> None:
-        """Works on one part after the other until none is left, or one went wrong."""
+        """Works on one part after the other until none is left, or one fails."""
         work = self._work
         while work is not None:
             try:
                 part = self._ranges.popleft()
-            except IndexError:  # none is left
+            except IndexError:
                 return
             try:
                 work(*part)
@@ -78,7 +73,7 @@ class _Parts:
                 raise
 
     def drop(self) -> None:
-        """Nobody begins another part."""
+        """No other part begins."""
         self._ranges.clear()
         self._work = None
 

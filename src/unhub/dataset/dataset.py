@@ -7,13 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from unhub.core.arrays import unit_rows
+from unhub.core.checks import check_dimension, survey_vectors
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
 from unhub.dataset.experiment_file import BANK_KEYS, file_door, read_experiment
@@ -38,10 +39,10 @@ from unhub.dataset.sources import (
     relevance_source,
 )
 from unhub.dataset.task import Task, score_task, vector_task
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
 from unhub.foundation.wording import Door, argument, in_python
-from unhub.io import Rows, read_relevance
+from unhub.io import Rows, open_rows, read_relevance
 from unhub.metrics import Relevance
 from unhub.scores import ScoreSource
 from unhub.stores import is_address
@@ -60,6 +61,17 @@ ARRAYS = (
 """fields that are addresses or arrays"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """One array of a dataset, opened, and everything that is wrong with it; of vectors also the lengths of the rows."""
+
+    rows: Rows | None = None
+    """None where there is none, or where it cannot be opened"""
+    problems: tuple[UnhubError, ...] = ()
+    lengths: tuple[float, float] | None = None
+    unit: bool | None = None
 
 
 class Dataset:
@@ -283,8 +295,8 @@ class Dataset:
         """(queries, targets)"""
         if self.kind == "scores":
             return self.scores_rows().shape
-        targets = self._required("targets")
-        return len(self._required("queries")), len(targets)
+        targets = self._side("targets")
+        return len(self._side("queries")), len(targets)
 
     def bank_name(self, bank: str | None = None) -> str | None:
         """The bank that a function learns from: the one named, or the only one; None for the test queries.
@@ -355,6 +367,28 @@ class Dataset:
             part = "scores" if self.kind == "scores" else "queries"
             ids = [f"bank query {row}" for row in range(len(self._bank_rows(bank, part) or ()))]
             return self._once((bank, "captions"), lambda: read_captions(source, "bank_captions", ids, "bank queries"))
+
+    def source(self, part: str, bank: str | None = None) -> Any:
+        """The address or array of a part of the test set or of a bank, as it came; None where there is none."""
+        return self._sources[part] if bank is None else getattr(self.banks[bank], part)
+
+    def inspect(self, part: str, bank: str | None = None, *, progress: Progress | None = None) -> Inspection:
+        """One array, opened once, with everything that is wrong with it; ``task`` stops at the first problem.
+
+        part: "queries", "targets" or "scores"; of a bank also "cross_scores" and "target_scores".
+        """
+        look = self._inspect_matrix if part.endswith("scores") else self._inspect_vectors
+        with self._lock:
+            return self._once(("inspect", bank or "", part), lambda: look(part, bank, progress))
+
+    def weights(self, bank: str | None, size: int) -> FloatArray | None:
+        """How much each query of a bank counts, read once; size: how many queries it has."""
+        values, key = self._bank(bank).weights, (bank or "", "weights", *map(str, self._shard))
+        return self._once(key, lambda: marginal(values, "query_weight", size, "bank queries"))
+
+    def prior(self, size: int) -> tuple[FloatArray | None, float]:
+        """How often each target is expected, relative to their mean, and the mean; size: how many targets there are."""
+        return self._once(("target_prior",), lambda: relative_prior(self._sources["target_prior"], size))
 
     def target_ids(self) -> tuple[str, ...] | None:
         """The ids of the gallery, where it has any."""
@@ -534,32 +568,91 @@ class Dataset:
 
     def _vectors(self, part: str, bank: str | None = None, *, shard: bool = False, progress: Any = None) -> Rows | None:
         """The embeddings of a part, opened and checked at the first call; None where there are none."""
-        source = self._sources[part] if bank is None else getattr(self.banks[bank], part)
+        source = self._vector_source(part, bank)
         shard = shard and self._shard != (0, 1)
         key = (*(() if bank is None else (bank,)), part, *(map(str, self._shard) if shard else ()))
-        if source is None and part == "queries" and bank is None and self.task_type == "self-retrieval":
-            source = self._sources["targets"]
         if source is None:
             return None
         return self._once(key, lambda: self._open(source, part, bank, shard, progress))
 
+    def _vector_source(self, part: str, bank: str | None) -> Any:
+        source = self.source(part, bank)
+        if source is None and part == "queries" and bank is None and self.task_type == "self-retrieval":
+            return self._sources["targets"]
+        return source
+
+    def _ids(self, part: str, bank: str | None) -> Any:
+        return None if bank is not None else self._sources["query_ids" if part == "queries" else "target_ids"]
+
     def _open(self, source: Any, part: str, bank: str | None, shard: bool, progress: Progress | None) -> Rows:
-        gallery = part == "targets" and bank is None
-        like = None if gallery else self._vectors("targets")
-        name = part if bank is None else ARGUMENTS[part]
-        if bank is not None and part == "targets" and (nothing := empty_bank(source, axis=0)) is not None:
-            return self._reader.checked(nothing, like=like)
-        ids = {"queries": self._sources["query_ids"], "targets": self._sources["target_ids"]}[part]
-        ids = ids if bank is None else None
+        like = None if part == "targets" and bank is None else self._vectors("targets")
+        ids = self._ids(part, bank)
         known = self._opened_before(source) if ids is None and not shard else None
         if known is not None:
-            return replace(known, name=name)
-        if gallery and is_address(source):
+            return replace(known, name=part if bank is None else ARGUMENTS[part])
+        rows = self._load(source, part, bank, progress)
+        return self._reader.checked(named(self._part(rows) if shard else rows, ids), like=like)
+
+    def _load(self, source: Any, part: str, bank: str | None, progress: Progress | None) -> Rows:
+        """The rows of a part, not checked yet, and without ids that came as another argument."""
+        name = part if bank is None else ARGUMENTS[part]
+        if bank is not None and part == "targets" and (nothing := empty_bank(source, axis=0)) is not None:
+            return nothing
+        if part == "targets" and bank is None and is_address(source):
             rows, described = open_store_rows(source, name=name, progress=progress)
             self._reader = self._reader.as_in_store(described)
-        else:
-            rows = open_source(source, name=name, progress=progress)
-        return self._reader.checked(named(self._part(rows) if shard else rows, ids), like=like)
+            return rows
+        return open_source(source, name=name, progress=progress)
+
+    def _inspect_vectors(self, part: str, bank: str | None, progress: Progress | None) -> Inspection:
+        source, key = self._vector_source(part, bank), (part,) if bank is None else (bank, part)
+        if source is None:
+            return Inspection()
+        gallery = key == ("targets",)
+        problems: list[UnhubError] = []
+
+        def tried(call: Callable[[], T]) -> T | None:
+            try:
+                return call()
+            except UnhubError as error:
+                problems.append(error)
+                return None
+
+        like = None if gallery else self.inspect("targets", progress=progress).rows
+        opened: Rows | None = self._opened.get(key)
+        rows = tried(lambda: self._load(source, part, bank, progress)) if opened is None else opened
+        if rows is None:
+            return Inspection(problems=tuple(problems))
+        nameless = rows
+        rows = tried(lambda: named(nameless, self._ids(part, bank))) or nameless
+        if like is not None:
+            tried(lambda: check_dimension(nameless, nameless.name, like, like.name))
+        survey = tried(lambda: survey_vectors(self._reader.kept(nameless, gallery=gallery)))
+        if survey is None:
+            return Inspection(rows, tuple(problems))
+        problems += self._reader.problems(rows, survey)
+        if not problems:
+            self._opened.setdefault(key, rows)
+        return Inspection(rows, tuple(problems), survey.lengths, survey.unit)
+
+    def _inspect_matrix(self, part: str, bank: str | None, progress: Progress | None) -> Inspection:
+        if self.source(part, bank) is None:
+            return Inspection()
+        try:
+            return Inspection(self._matrix(part, bank))
+        except UnhubError as error:
+            problem = error
+        try:  # its shape is still of use
+            rows = open_rows(self.source(part, bank), name=part if bank is None else ARGUMENTS[part])
+        except UnhubError:
+            return Inspection(problems=(problem,))
+        return Inspection(rows, (problem,))
+
+    def _side(self, part: str) -> Rows:
+        """The test queries or the gallery, opened; whether their vectors can be used is checked elsewhere."""
+        opened: Rows | None = self._opened.get((part,))
+        rows = self.inspect(part).rows if opened is None else opened
+        return self._required(part) if rows is None else rows
 
     def _opened_before(self, source: Any) -> Rows | None:
         """The rows of the same source, opened and checked for another part, under ids of their own."""
@@ -642,14 +735,12 @@ class Dataset:
                 f"and {argument('target_prior')} belong to the forward direction",
                 "evaluate one at a time",
             )
-        key = (bank or "", "weights", *map(str, self._shard))
-        weight = self._once(key, lambda: marginal(weights, "query_weight", rows, "bank queries"))
-        return (weight, *self._once(("target_prior",), lambda: relative_prior(prior, columns)))
+        return (self.weights(bank, rows), *self.prior(columns))
 
     def _side_ids(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
         if self.kind == "vectors":
-            targets = self._required("targets").ids
-            return self._required("queries").ids, targets
+            targets = self._side("targets").ids
+            return self._side("queries").ids, targets
         source, rows = self._sources["query_ids"], self.shape[0]
         return self._once(("query_ids",), lambda: column_ids(source, rows, "scores")), self.target_ids()
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
-from unhub.core.arrays import free_memory, is_numpy, is_tensor
-from unhub.core.blocks import TEMPORARIES, block_rows, divided, tall_rows
-from unhub.core.checks import LENGTHEN, check_dimension, check_marginal, check_scores, check_vectors
+from unhub.core.arrays import is_numpy, is_tensor
+from unhub.core.checks import (
+    LENGTHEN,
+    VectorSurvey,
+    check_dimension,
+    check_marginal,
+    check_scores,
+    survey_vectors,
+    vector_problems,
+)
 from unhub.core.execution import Execution, Executor
+from unhub.core.plan import TEMPORARIES, block_rows, split_memory, tall_rows
 from unhub.dataset.galleries import open_source
-from unhub.executors import local, memory_bytes
+from unhub.executors import device_memory, local, memory_bytes
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Progress, Similarity, Sliceable
 from unhub.foundation.wording import argument, setting
@@ -99,9 +107,15 @@ class Reader:
         if like is not None:
             check_dimension(rows, rows.name, like, like.name)
         self.kept(rows, gallery=like is None)
-        unit = self.metric == "cosine" and not self.normalize
-        check_vectors(rows, rows.name, unit=unit, ids=rows.ids, otherwise=FITTED if self.fitted else LENGTHEN)
+        for problem in self.problems(rows, survey_vectors(rows)):
+            raise problem
         return rows
+
+    def problems(self, rows: Rows, survey: VectorSurvey) -> Iterator[InputError]:
+        """Everything that is wrong with opened embeddings, from a survey of them."""
+        unit = self.metric == "cosine" and not self.normalize
+        otherwise = FITTED if self.fitted else LENGTHEN
+        return vector_problems(rows, rows.name, survey, unit=unit, ids=rows.ids, otherwise=otherwise)
 
     def kept(self, rows: Rows, *, gallery: bool = True) -> Rows:
         """The same rows, read into memory if they are a file's and small beside it; others are read block by block.
@@ -137,7 +151,7 @@ class Reader:
 
     @property
     def _working(self) -> int:
-        return divided(self._memory)[0]
+        return split_memory(self._memory)[0]
 
     @property
     def _at_most(self) -> int | None:
@@ -146,11 +160,11 @@ class Reader:
 
     def budget(self) -> Budget:
         """What the caches of one task may keep between them; as much is left for a method that keeps its own."""
-        return Budget(divided(self._memory)[1] // 2)
+        return Budget(split_memory(self._memory)[1] // 2)
 
     def execution(self, bank: ScoreSource) -> Execution:
         """How to compute with this bank; its memory as given, or half of what is free where scores are made."""
-        free = free_memory(bank.array_like) if self.memory is None else None
+        free = device_memory(bank.array_like) if self.memory is None else None
         return replace(local(self.executor), memory=self._memory if free is None else free // 2)
 
     def rows_at_once(self, *galleries: int) -> int:

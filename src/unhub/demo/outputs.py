@@ -1,31 +1,42 @@
-"""What a demonstration writes: the correction, the vectors, the texts, and pictures where there are some."""
+"""What a demonstration writes: the correction, the vectors, texts, pictures, and the report."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unhub import methods
+from unhub.analysis.model import Verdict
+from unhub.analysis.report_data import report_data
+from unhub.analysis.session import Session
 from unhub.api.correction import Correction
-from unhub.demo.choice import join_banks
+from unhub.demo.choice import Choice, join_banks
 from unhub.demo.clipart import Thumbnails
 from unhub.demo.demo_data import DemoData
-from unhub.io import replace_file
+from unhub.foundation.atomic import replace_file
+from unhub.foundation.optional import installed
+from unhub.report.html import html_report
 
 MEDIA = "media"
 TARGET_IDS, NEW_IDS = "targets.ids.txt", "new_targets.ids.txt"
 PATH = re.compile(r" \([^()]*/[^()]*\)$")
 TEXTS = {"captions": "queries.txt", "bank_captions": "query_bank.txt", "target_captions": "targets.txt"}
 """files of texts, by the options of ``unhub report`` and ``unhub serve`` that take them"""
+NEEDS = ("jinja2", "matplotlib", "PIL")
+NOUNS = {"emoji": "emoji", "clipart": "drawings"}
+REPORT = "report.html"
+SHOWN = ("none", "is", "dis", "dualis", "dualdis", "sn", "dbsn", "nnn", "csls")
+"""methods in the table of the report; the terminal lists all"""
 
 
 def ids(labels: Sequence[str], start: int = 0) -> list[str]:
-    """A number and the label; the number alone where labels have slashes, so that files can be called by it.
+    """A number and the label; the number alone where labels have slashes, because files are named by it.
 
     >>> ids(["🍕 pizza"]), ids(["a/b", "c"], start=7)
     (['0000 🍕 pizza'], ['0007', '0008'])
@@ -35,7 +46,7 @@ def ids(labels: Sequence[str], start: int = 0) -> list[str]:
 
 
 def title_of(label: str) -> str:
-    """The label without the path behind it, where it has one.
+    """The label without the path behind it, if it has one.
 
     >>> title_of("contour bat (animals/birds/contour_bat)"), title_of("🍕 pizza")
     ('contour bat', '🍕 pizza')
@@ -44,21 +55,17 @@ def title_of(label: str) -> str:
 
 
 def save_outputs(data: DemoData, correction: Correction, summary: dict[str, Any], output: Path) -> None:
-    """Writes the files, each complete or not at all, and the correction that leads to them last.
+    """Writes the files, each complete or not at all, and the correction last.
 
-    An older correction and older ids go first: what a kill leaves of two runs is not taken for one.
+    An older correction and its ids are deleted first, so that an interrupted run never mixes with an earlier one.
     """
     for name in (f"{data.name}.unhub", TARGET_IDS, NEW_IDS):
         (output / name).unlink(missing_ok=True)
     bank, second = join_banks(data.bank, data.dev)
     parts = {
-        "targets": data.test.targets,
-        "queries": data.test.queries,
-        "relevant": data.test.relevant,
-        "query_bank": bank,
-        "target_bank": second,
-        "new_targets": data.unseen.targets,
-    }
+        "targets": data.test.targets, "queries": data.test.queries, "relevant": data.test.relevant,
+        "query_bank": bank, "target_bank": second, "new_targets": data.unseen.targets,
+    }  # fmt: skip
     for name, array in parts.items():
         with replace_file(output / f"{name}.npy") as temporary:
             np.save(temporary, array)
@@ -75,21 +82,59 @@ def save_outputs(data: DemoData, correction: Correction, summary: dict[str, Any]
 
 
 def options(output: Path) -> dict[str, str]:
-    """What ``unhub report`` and ``unhub serve`` are to be given beside the correction, by name."""
-    found = {name: str(output / f"{name}.npy") for name in ("targets", "queries", "relevant", "target_bank")}
-    found |= {name: str(output / file) for name, file in TEXTS.items()}
-    return found | ({MEDIA: str(output / MEDIA)} if (output / MEDIA).is_dir() else {})
+    """The options of ``unhub report`` and ``unhub serve`` for this folder, by name."""
+    paths = {name: str(output / f"{name}.npy") for name in ("targets", "queries", "relevant", "target_bank")}
+    paths |= {name: str(output / file) for name, file in TEXTS.items()}
+    return paths | ({MEDIA: str(output / MEDIA)} if (output / MEDIA).is_dir() else {})
 
 
 def page_command(data: DemoData, output: Path) -> str:
-    """The command, but for the program's name, that opens the page on all this."""
-    given = options(output).items()
-    flags = [word for name, value in given for word in (f"--{name.replace('_', '-')}", value)]
+    """The command that opens the page on this folder, without the program's name."""
+    flags = [word for name, value in options(output).items() for word in (f"--{name.replace('_', '-')}", value)]
     return shlex.join(["serve", str(output / f"{data.name}.unhub"), *flags])
 
 
+def can_report() -> bool:
+    """Whether the packages of the report are installed."""
+    return all(installed(each) for each in NEEDS)
+
+
+def write_report(
+    data: DemoData, output: Path, choices: Mapping[str, Choice], chosen: str, why: str, language: str
+) -> Path:
+    """Writes the report of the files that ``save_outputs`` wrote, with the demonstration's own verdict."""
+    session = Session.open(output / f"{data.name}.unhub", **options(output))
+    words = ["unhub", "demo", data.name, *(["--language", language] if data.name == "emoji" else []), "-o", str(output)]
+    result = report_data(
+        session,
+        judgement=judgement(chosen, why),
+        methods=[each.method for name, each in choices.items() if name in SHOWN],
+        title=data.title,
+        about=f"The temperature of each method was chosen on {len(data.dev.queries):,} other queries.",
+        noun=NOUNS.get(data.name),
+        notes=data.notes,
+        command=shlex.join(words),
+    )
+    with replace_file(output / REPORT) as temporary:
+        temporary.write_text(html_report(result), encoding="utf-8")
+    return output / REPORT
+
+
+def judgement(chosen: str, why: str) -> Verdict:
+    """The demonstration's verdict, from the dev part.
+
+    >>> judgement("sn", "best of all").sentence
+    'SN is the best of all.'
+    >>> judgement("none", "that may be chance").kind
+    'do not use'
+    """
+    if chosen == "none":
+        return Verdict("do not use", f"{why[:1].upper()}{why[1:]}.")
+    return Verdict("use", f"{methods.title_of(chosen)} is the {why}.")
+
+
 def _lines(path: Path, texts: Sequence[str]) -> None:
-    """One line for each text, whatever is in it."""
+    """One line for each text, whatever it holds."""
     with replace_file(path) as temporary:
         temporary.write_text("".join(f"{' '.join(text.split()) or '-'}\n" for text in texts), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""The demonstration: from raw search to a correction one can keep, on real data, with the truth at every step."""
+"""The demonstration: from raw search to a saved correction, on real data, with the truth at every step."""
 
 from __future__ import annotations
 
@@ -18,22 +18,19 @@ from unhub.api.diagnose import diagnose
 from unhub.api.evaluation import Evaluation
 from unhub.api.fit import fit
 from unhub.demo import clipart, emoji, show
-from unhub.demo.choice import Choice, choose, join_banks, quiet_evaluate, temperatures, variants, verdict
+from unhub.demo.choice import choose, evaluate_part, join_banks, temperatures, variants, verdict
 from unhub.demo.demo_data import DemoData
-from unhub.demo.outputs import ids, page_command, save_outputs
-from unhub.demo.reporting import can_report, write_report
+from unhub.demo.outputs import can_report, ids, page_command, save_outputs, write_report
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import method
+from unhub.methods import method, title_of
 
 SETS: Mapping[str, Callable[[str], DemoData]] = {
     "emoji": lambda language: emoji.load(language),
     "clipart": lambda language: clipart.load(),
 }
-
 PAGE_FOLDER = Path("demo-output/emoji-de")
 """where the demonstration writes by default, and what ``make page`` serves"""
-
 EXAMPLES = 3
 """queries shown that got better, and as many that got worse"""
 
@@ -47,102 +44,118 @@ def run(
     interactive: bool = False,
     words: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Runs the whole demonstration and gives back its numbers as plain data.
+    """Runs the whole demonstration and returns its numbers as plain data.
 
-    output: a folder for the correction, the vectors and the numbers; None writes nothing. words: texts to search for
-    besides the test queries; interactive asks for more at the end.
+    name: "emoji" or "clipart".
+    language: of the emoji names, such as "de".
+    output: a folder for the correction, the vectors, the numbers and a report; None writes nothing.
+    console: where it prints.
+    interactive: ask for texts to search for.
+    words: texts to search for besides the test queries.
     """
     if name not in SETS:
         raise InputError(f"there is no demo {name!r}; there are {', '.join(SETS)}.")
     with console.status("reading and encoding"):
         data = SETS[name](language)
-    asked = [each for each in words if each.strip()]
-    if asked and data.encode is None:
+    texts = [each for each in words if each.strip()]
+    if texts and data.encode is None:
         raise InputError("no text encoder is installed for this demo; install it with: pip install 'unhub[clipart]'")
     if output is not None:
         _make_folder(output)
     show.introduction(console, data)
     query_bank, target_bank = join_banks(data.bank, data.dev)
 
-    show.heading(console, 1, "How fair is the search as it is?")
+    show.heading(console, 1, "How fair is search with no correction?")
     diagnosis = diagnose(queries=data.test.queries, targets=data.test.targets)
-    raw = quiet_evaluate(data.test, None, None, [method("none")])
+    raw = evaluate_part(data.test, None, None, [method("none")])
     show.hubs(console, data.test, diagnosis, raw["none"].top)
 
-    show.heading(
-        console, 2, "Every method, its temperature chosen on dev, fitted on bank and dev together, judged on test"
-    )
+    show.heading(console, 2, "Every method: temperature chosen on dev, fitted on bank and dev, judged on test")
     with console.status("trying temperatures on the dev part"):
         choices = choose(data)
     with console.status("fitting on bank and dev, judging on test"):
-        result = quiet_evaluate(data.test, query_bank, target_bank, [each.method for each in choices.values()])
+        result = evaluate_part(data.test, query_bank, target_bank, [each.method for each in choices.values()])
         upper = _transductive(data)
     show.results(console, result, choices, upper)
 
     show.heading(console, 3, "What to use")
     chosen, why = verdict(choices)
-    show.say(console, f"[bold]{chosen}[/bold]: {why}.")
+    show.say(console, f"[bold]{title_of(chosen)}[/bold]: {why}.")
     correction = fit(
-        choices[chosen if chosen != "none" else "sn"].method,
-        targets=data.test.targets,
-        query_bank=query_bank,
-        target_bank=target_bank,
-        target_ids=ids(data.test.target_labels),
-    )
+        choices[chosen if chosen != "none" else "sn"].method, targets=data.test.targets, query_bank=query_bank,
+        target_bank=target_bank, target_ids=ids(data.test.target_labels),
+    )  # fmt: skip
     if chosen == "none":
-        show.say(console, "The steps below still show sn, so that you can see what it would do.")
+        show.say(console, "The steps below use SN, so that you can see what it would do.")
 
-    show.heading(console, 4, "Before and after: as many losses as wins")
+    show.heading(console, 4, "What changes: as many losses as wins")
     _examples(console, data, correction)
-    _ask(console, data, correction, asked, interactive)
+    _ask(console, data, correction, texts, interactive)
 
-    show.heading(console, 5, "Targets that were not there when the correction was fitted")
+    show.heading(console, 5, "New targets, without a refit")
     extension = _extend(console, data, correction)
 
-    summary = _summary(data, diagnosis.to_dict(), result, upper, choices, chosen, why, extension)
+    summary = {
+        "demo": data.name,
+        "title": data.title,
+        "notes": list(data.notes),
+        "diagnosis": diagnosis.to_dict(),
+        "dev": {
+            label: {"R@1": choice.dev["R@1"], "mrr": choice.dev["mrr"], "tau": choice.tau}
+            for label, choice in choices.items()
+        },
+        "test": result.to_dict(),
+        "transductive": upper.to_dict(),
+        "verdict": {"method": chosen, "why": why},
+        "extension": extension,
+    }
     if output is not None:
-        show.heading(console, 6, "Kept for you, and what to try next")
-        folder = output  # not None, also for a type checker in the line below
-        _write(
-            console, data, correction, summary, output,
-            lambda: write_report(data, folder, choices, chosen, why, language),
-        )  # fmt: skip
+        show.heading(console, 6, "What was saved, and what to try next")
+        save_outputs(data, correction, summary, output)
+        here = escape(str(output))
+        files = f"the correction ({data.name}.unhub), its vectors and results.json"
+        show.say(console, f"{here}/ holds {files}.")
+        if can_report():
+            with console.status("writing the report"):
+                report = write_report(data, output, choices, chosen, why, language)
+            show.say(console, f"The report has all numbers and pictures; open {escape(str(report))} in a browser.")
+        else:
+            show.say(console, escape("For a report with pictures: pip install 'unhub[report]'"))
+        _next_steps(console, data, output)
     return summary
 
 
 def _transductive(data: DemoData) -> Evaluation:
     """SN with the test queries as the bank, at the temperature that was best when dev was treated the same way."""
     tried = variants("sn", temperatures(data))
-    on_dev = quiet_evaluate(data.dev, None, None, tried)
+    on_dev = evaluate_part(data.dev, None, None, tried)
     best = max(zip(on_dev, tried, strict=True), key=lambda pair: on_dev[pair[0]]["mrr"])[1]
-    return quiet_evaluate(data.test, None, None, [best])
+    return evaluate_part(data.test, None, None, [best])
 
 
 def _examples(console: Console, data: DemoData, correction: Correction) -> None:
     part = data.test
     before = _ranks(part.relevant, correction.search(part.queries, k=50, corrected=False).rows)
     after = _ranks(part.relevant, correction.search(part.queries, k=50).rows)
-    better = np.flatnonzero((before > 1) & (after == 1))
-    worse = np.flatnonzero((before == 1) & (after > 1))
+    better, worse = np.flatnonzero((before > 1) & (after == 1)), np.flatnonzero((before == 1) & (after > 1))
     show.say(console, f"First place won for {better.size} queries, lost for {worse.size}.")
-    spread_out = [part_of[:: max(1, part_of.size // EXAMPLES)][:EXAMPLES] for part_of in (better, worse)]
-    rows = np.concatenate(spread_out)
+    rows = np.concatenate([each[:: max(1, each.size // EXAMPLES)][:EXAMPLES] for each in (better, worse)])
     if rows.size:
         _search(console, data, correction, part.queries[rows], [part.query_texts[i] for i in rows], part.relevant[rows])
 
 
-def _ask(console: Console, data: DemoData, correction: Correction, words: Sequence[str], interactive: bool) -> None:
+def _ask(console: Console, data: DemoData, correction: Correction, texts: Sequence[str], interactive: bool) -> None:
     if data.encode is None:
         return
-    if words or interactive:
+    if texts or interactive:
         show.say(console, f"Your own words, among these {len(data.test.targets):,} targets:")
-    if words:
-        _search(console, data, correction, data.encode(list(words)), words, [None] * len(words))
+    if texts:
+        _search(console, data, correction, data.encode(list(texts)), texts)
     while interactive:
-        asked = console.input("  What are you looking for? (empty line to go on) ").strip()
-        if not asked:
+        text = console.input("  What are you looking for? (empty line to continue) ").strip()
+        if not text:
             return
-        _search(console, data, correction, data.encode([asked]), [asked], [None])
+        _search(console, data, correction, data.encode([text]), [text])
 
 
 def _search(
@@ -151,11 +164,12 @@ def _search(
     correction: Correction,
     queries: FloatArray,
     texts: Sequence[str],
-    right: Sequence[int | None] | IntArray,
+    right: IntArray | None = None,
 ) -> None:
     raw = correction.search(queries, k=3, corrected=False)
     fixed = correction.search(queries, k=3)
-    show.before_after(console, texts, data.test.target_labels, raw, fixed, list(right))
+    answers = [None] * len(texts) if right is None else list(right)
+    show.before_after(console, texts, data.test.target_labels, raw, fixed, answers)
 
 
 def _extend(console: Console, data: DemoData, correction: Correction) -> dict[str, Any]:
@@ -164,49 +178,22 @@ def _extend(console: Console, data: DemoData, correction: Correction) -> dict[st
     grown = correction.extended(new.targets, ids=ids(new.target_labels, start=len(data.test.targets)))
     gallery = np.concatenate((data.test.targets, new.targets))
     hits = grown.search(new.queries, k=10, targets=gallery)
-    ranks = _ranks(new.relevant + len(data.test.targets), hits.rows)
-    found = int((ranks == 1).sum())
-    fitted = float(np.abs(correction.extend(data.test.targets) - correction.bias).max())
+    first = int((_ranks(new.relevant + len(data.test.targets), hits.rows) == 1).sum())
+    gap = float(np.abs(correction.extend(data.test.targets) - correction.bias).max())
     show.say(
         console,
-        f"{len(new.targets)} unseen targets got their bias from the saved potentials, without a refit; "
-        f"{found} of {len(new.queries)} are then found first by name, among {len(gallery):,}.",
+        f"{len(new.targets)} new targets got their bias from the saved potentials; {first} of {len(new.queries)} are "
+        f"then found first by name, among {len(gallery):,}.",
     )
-    show.say(console, f"The same formula on the fitted targets gives their bias back to within {fitted:.0e}.")
-    return {"new": len(new.targets), "queries": len(new.queries), "found_first": found, "largest_gap": fitted}
+    show.say(console, f"The same formula reproduces the bias of the fitted targets to within {gap:.0e}.")
+    return {"new": len(new.targets), "queries": len(new.queries), "found_first": first, "largest_gap": gap}
 
 
 def _ranks(relevant: IntArray, rows: IntArray) -> IntArray:
-    """The place of the right row among the hits, one past the end when it is not there."""
+    """The rank of the right row among the hits, one past the end if it is missing."""
     match = rows == relevant[:, None]
     ranks: IntArray = np.where(match.any(axis=1), match.argmax(axis=1) + 1, rows.shape[1] + 1)
     return ranks
-
-
-def _summary(
-    data: DemoData,
-    diagnosis: dict[str, Any],
-    result: Evaluation,
-    upper: Evaluation,
-    choices: Mapping[str, Choice],
-    chosen: str,
-    why: str,
-    extension: dict[str, Any],
-) -> dict[str, Any]:
-    return {
-        "demo": data.name,
-        "title": data.title,
-        "notes": list(data.notes),
-        "diagnosis": diagnosis,
-        "dev": {
-            name: {"R@1": choice.dev["R@1"], "mrr": choice.dev["mrr"], "tau": choice.tau}
-            for name, choice in choices.items()
-        },
-        "test": result.to_dict(),
-        "transductive": upper.to_dict(),
-        "verdict": {"method": chosen, "why": why},
-        "extension": extension,
-    }
 
 
 def _make_folder(output: Path) -> None:
@@ -225,34 +212,13 @@ def page_hint(output: Path) -> str:
     return "make page runs this" if in_clone else "pip install 'unhub[serve]'"
 
 
-def _command() -> str:
-    """How to call unhub from here: by name, or by the path of the environment it runs in."""
-    return "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
-
-
-def _write(
-    console: Console,
-    data: DemoData,
-    correction: Correction,
-    summary: dict[str, Any],
-    output: Path,
-    report: Callable[[], Path],
-) -> None:
-    """The correction, the vectors and the numbers, as files that the commands below can be tried on, and a report."""
-    save_outputs(data, correction, summary, output)
-    here = escape(str(output))
-    show.say(console, f"{here}/ holds the correction ({data.name}.unhub), the vectors it came from and results.json.")
-    if can_report():
-        with console.status("writing the report"):
-            written = report()
-        show.say(
-            console, f"The report, with all numbers and pictures, is {escape(str(written))}: open it in a browser."
-        )
-    else:
-        show.say(console, escape("For a report with pictures install its packages: pip install 'unhub[report]'"))
-    show.say(console, escape(f"To change the settings yourself, open the page ({page_hint(output)}):"))
-    console.print(f"    {_command()} {escape(page_command(data, output))}", soft_wrap=True)
+def _next_steps(console: Console, data: DemoData, output: Path) -> None:
+    """Commands to try on the files that were written."""
+    unhub = "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
+    show.say(console, escape(f"To try other settings, open the page ({page_hint(output)}):"))
+    console.print(f"    {unhub} {escape(page_command(data, output))}", soft_wrap=True)
     show.say(console, "On your own vectors, run the same three commands:")
+    here = escape(str(output))
     bank = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (
@@ -260,4 +226,4 @@ def _write(
         f"fit {bank} --target-bank {here}/target_bank.npy -o mine.unhub",
         f"evaluate {test} {bank} --methods none,is,sn --tau auto",
     ):
-        console.print(f"    {_command()} {command}", soft_wrap=True)
+        console.print(f"    {unhub} {command}", soft_wrap=True)

@@ -11,17 +11,22 @@ from rich.padding import Padding
 from rich.table import Table
 
 from unhub.api.diagnose import Diagnosis
-from unhub.api.evaluation import Evaluation
+from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.hits import Hits
 from unhub.demo.choice import Choice
 from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.types import IntArray
+from unhub.methods import title_of
 
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
+LEGEND = (
+    "R@k: right answer in the top k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: targets "
+    "never in the top 10, in percent. transductive: an upper bound, learned from the test queries themselves."
+)
 
 
 def say(console: Console, text: str) -> None:
-    """A paragraph, set in by two columns, also where it wraps."""
+    """A paragraph, indented by two columns."""
     console.print(Padding(text, (0, 0, 0, 2), expand=False))
 
 
@@ -36,80 +41,50 @@ def introduction(console: Console, data: DemoData) -> None:
     console.print(f"[bold]{escape(data.title)}[/bold]")
     for note in data.notes:
         say(console, f"[dim]{escape(note)}[/dim]")
-    say(
-        console,
-        f"{len(data.test.queries):,} test queries over {len(data.test.targets):,} targets; "
-        f"{len(data.dev.queries):,} dev queries to choose on; {len(data.bank.queries):,} bank queries to learn from.",
-    )
+    test = f"{len(data.test.queries):,} test queries over {len(data.test.targets):,} targets"
+    say(console, f"{test}; {len(data.dev.queries):,} dev queries; {len(data.bank.queries):,} bank queries.")
 
 
 def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: IntArray, most: int = 5) -> None:
-    """The worst hubs with queries that hit them wrongly."""
+    """The worst hubs with queries that they answer wrongly."""
     say(console, diagnosis.sentence)
-    table = Table(box=None, pad_edge=False, padding=(0, 2))
-    for title in ("hub", "first place", "of these wrong", "for instance, it answered"):
-        table.add_column(title, justify="left" if title[0] in "hf" and "place" not in title else "right")
-    table.columns[-1].justify = "left"
+    table = _table("hub", ">first for", ">wrong for", "examples of wrong queries", padding=2)
     for hub in diagnosis.hubs(most, k=1):
-        asked = np.flatnonzero(top[:, 0] == hub.row)
-        wrong = asked[part.relevant[asked] != hub.row]
+        queries = np.flatnonzero(top[:, 0] == hub.row)
+        wrong = queries[part.relevant[queries] != hub.row]
         texts = " · ".join(_short(part.query_texts[i]) for i in wrong[:4])
-        table.add_row(escape(_short(part.target_labels[hub.row])), f"{hub.count}x", f"{wrong.size}x", escape(texts))
+        table.add_row(escape(_short(part.target_labels[hub.row])), f"{hub.count}", f"{wrong.size}", escape(texts))
     console.print(table)
 
 
 def results(console: Console, result: Evaluation, choices: Mapping[str, Choice], upper: Evaluation) -> None:
-    """Every method on the test part, with intervals and the change against doing nothing."""
-    table = Table(box=None, pad_edge=False, padding=(0, 1))
-    table.add_column("method")
-    for title in ("tau", "R@1", "95% interval", "change", *SHOWN_METRICS):
-        table.add_column(title, justify="right")
-    base = result["none"]["R@1"]
-    best = max(result[label]["R@1"] for label in result)
+    """Every method on the test part, with intervals and the change against no correction."""
+    table = _table("method", *(f">{each}" for each in ("tau", "R@1", "95% interval", "change", *SHOWN_METRICS)))
+    base, best = result["none"]["R@1"], max(result[label]["R@1"] for label in result)
     for label in result:
-        row = result[label]
-        choice = choices.get(row.method)
-        tau = "" if choice is None or choice.tau is None else f"{choice.tau:g}"
-        low, high = row.intervals["R@1"]
+        row, choice = result[label], choices.get(result[label].method)
         change = row["R@1"] - base
         colour = "green" if change > 0 else "red" if change < 0 else "dim"
         first = f"[bold]{row['R@1']:.1f}[/bold]" if row["R@1"] == best else f"{row['R@1']:.1f}"
-        table.add_row(
-            row.method,
-            tau,
-            first,
-            f"{low:.1f} - {high:.1f}",
-            "" if label == "none" else f"[{colour}]{change:+.1f}[/{colour}]",
-            *(f"{row[name]:.1f}" for name in SHOWN_METRICS),
-        )
+        shown = "" if label == "none" else f"[{colour}]{change:+.1f}[/{colour}]"
+        table.add_row(*_cells(title_of(row.method), None if choice is None else choice.tau, first, shown, row))
     ceiling = upper["sn"]
-    table.add_row(
-        "sn, transductive",
-        f"{ceiling.settings['tau']:g}",
-        f"{ceiling['R@1']:.1f}",
-        f"{ceiling.intervals['R@1'][0]:.1f} - {ceiling.intervals['R@1'][1]:.1f}",
-        f"{ceiling['R@1'] - base:+.1f}",
-        *(f"{ceiling[name]:.1f}" for name in SHOWN_METRICS),
-        style="dim",
-    )
+    gain = f"{ceiling['R@1'] - base:+.1f}"
+    cells = _cells("SN, transductive", ceiling.settings["tau"], f"{ceiling['R@1']:.1f}", gain, ceiling)
+    table.add_row(*cells, style="dim")
     console.print(table)
-    say(
-        console,
-        "[dim]R@k: right answer among the first k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: "
-        "targets never among the first 10, in percent. transductive: an upper bound, learned from the test "
-        "queries themselves.[/dim]",
-    )
-    losing = [result[label].method for label in result if result[label]["R@1"] < base]
+    say(console, f"[dim]{LEGEND}[/dim]")
+    losing = [title_of(result[label].method) for label in result if result[label]["R@1"] < base]
     if losing:
-        say(console, f"[red]Below doing nothing on this test: {', '.join(losing)}.[/red]")
+        say(console, f"[red]Worse than no correction on this test: {', '.join(losing)}.[/red]")
 
 
 def before_after(
     console: Console, texts: Sequence[str], labels: Sequence[str], raw: Hits, fixed: Hits, right: Sequence[int | None]
 ) -> None:
-    """The first three answers before and after, the right one marked with a tick."""
+    """The first three answers with no correction and corrected, the right one marked with a tick."""
     table = Table(box=None, pad_edge=False, padding=(0, 2))
-    for title in ("query", "before", "after"):
+    for title in ("query", "no correction", "corrected"):
         table.add_column(title, overflow="fold")
     for i, text in enumerate(texts):
         table.add_row(escape(_short(text)), *(_answers(hits.rows[i, :3], labels, right[i]) for hits in (raw, fixed)))
@@ -117,12 +92,27 @@ def before_after(
     console.print(table)
 
 
+def _table(*titles: str, padding: int = 1) -> Table:
+    """An empty table; a title that begins with > is over a column of numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, padding))
+    for title in titles:
+        table.add_column(title.removeprefix(">"), justify="right" if title.startswith(">") else "left")
+    return table
+
+
+def _cells(name: str, tau: float | None, first: str, change: str, row: MethodResult) -> list[str]:
+    low, high = row.intervals["R@1"]
+    metrics = [f"{row[each]:.1f}" for each in SHOWN_METRICS]
+    return [name, "" if tau is None else f"{tau:g}", first, f"{low:.1f} - {high:.1f}", change, *metrics]
+
+
 def _answers(rows: IntArray, labels: Sequence[str], right: int | None) -> str:
     """One answer in each line, the right one with a tick."""
-    texts = [escape(_short(labels[row])) for row in rows]
-    return "\n".join(
-        f"[green]✓ {text}[/green]" if row == right else f"  {text}" for row, text in zip(rows, texts, strict=True)
-    )
+    lines = []
+    for row in rows:
+        text = escape(_short(labels[row]))
+        lines.append(f"[green]✓ {text}[/green]" if row == right else f"  {text}")
+    return "\n".join(lines)
 
 
 def _short(text: str, most: int = 44) -> str:

@@ -1,1 +1,1 @@
-"""A correction at work in the store that already runs: export, self-test, search, refresh, and the way back."""
+"""A correction in the store that already runs: export, self-test, search, refresh, rollback."""

@@ -1,37 +1,39 @@
-"""Where exports are written, and proof that what is there is unhub's own.
+"""Where exports are written and which aliases point there, with proof that what is there is unhub's own.
 
 A correction file can be forged. So its record of an export is compared with the store before anything is read, written
 or removed: the destination must have the name that unhub itself would give it, and before it is written to or removed
-it must carry the mark that an export leaves in the store.
+it must carry the mark that an export leaves in the store. An alias follows only if it points to such a place.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 
 from unhub.api.correction import Correction
 from unhub.core.fingerprint import fingerprint
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import argument
 from unhub.stores import Collection, CorrectedIndex, Description, Export, corrected_index
 
+OWN_ALIAS = "{}_corrected"
 _NOUNS = {"payload": "payload field", "column": "column", "expression": "column"}
 _SHOWN = 80
 
 
 def bias_name(correction: Correction) -> str:
-    """A short name for the bias of a correction, by which an export of it is known from those of earlier fits."""
+    """A short name for the bias of a correction, which tells its exports from those of earlier fits."""
     return fingerprint(correction.bias.view("<u4").astype("<u8"))[:16]
 
 
 def serving_export(correction: Correction, origin: str) -> Export | None:
-    """The newest export of just this bias that serves the collection at this address."""
-    mine = bias_name(correction) if correction.exports else ""
-    serving = [
-        each for each in correction.exports if each.origin == origin and each.state == "serving" and each.bias == mine
-    ]
-    return serving[-1] if serving else None
+    """The newest export of this very bias that serves the collection at this address."""
+    exports = [each for each in correction.exports if each.origin == origin and each.state == "serving"]
+    name = bias_name(correction) if exports else ""
+    return next((each for each in reversed(exports) if each.bias == name), None)
 
 
 def exported_index(collection: Collection, export: Export) -> CorrectedIndex:
@@ -46,33 +48,32 @@ def exported_index(collection: Collection, export: Export) -> CorrectedIndex:
 
 
 def owned_index(collection: Collection, export: Export) -> CorrectedIndex:
-    """The index of an export, to be written or removed; refused if something is there that unhub has not marked."""
+    """The index of an export, to be written or removed; refused if it exists without unhub's mark."""
     index = exported_index(collection, export)
     if _unmarked(index):
         index.close()
-        what = _noun(collection, export)
         raise InputError(
-            f"{_no_mark(collection, export)}, so it is left alone; if it is yours to remove, remove this {what} "
-            f"yourself and run the same again."
+            f"{_no_mark(collection, export)}, so it is left alone; if it is yours to remove, remove this "
+            f"{_noun(collection, export)} yourself and run the same again."
         )
     return index
 
 
-def why_not_followed(collection: Collection, export: Export) -> str | None:
-    """Why what was exported cannot be brought up to date, and what to do, as a sentence; None if it can be."""
+def why_stale(collection: Collection, export: Export) -> str | None:
+    """Why an export cannot be brought up to date, and what to do, as a sentence; None if it can be."""
     again = f"export it again to {collection.url}"
     with closing(exported_index(collection, without_effort(export))) as index:
         if not index.exists():
             what = _noun(collection, export)
-            return f"{collection.url}: the exported {what} {export.destination} is not there any more; {again}."
+            return f"{collection.url}: the exported {what} {export.destination} no longer exists; {again}."
         if _unmarked(index):
             removed = f"then remove the old one by hand: {export.destination}"
-            return f"{_no_mark(collection, export)}, so it stays as it is and is behind now; {again} and {removed}"
+            return f"{_no_mark(collection, export)}, so it stays as it is and is out of date now; {again} and {removed}"
     return None
 
 
 def unmarked_export(collection: Collection, export: Export) -> str | None:
-    """A sentence if there is something at the destination of an export that unhub has not marked; None otherwise."""
+    """A sentence if the destination of an export exists without unhub's mark; None otherwise."""
     with closing(exported_index(collection, without_effort(export))) as index:
         if not _unmarked(index):
             return None
@@ -83,12 +84,12 @@ def unmarked_export(collection: Collection, export: Export) -> str | None:
 
 
 def another_tag(tag: str) -> str:
-    """The tag to try where the name of this one is taken; always the same, so that a run can go on where it was."""
+    """The tag to try if the name of this one is taken; always the same, so that a run can continue."""
     return hashlib.sha256(tag.encode()).hexdigest()[: len(tag)]
 
 
 def without_effort(export: Export) -> Export:
-    """The export as if no search were told to look at more, which needs the index."""
+    """The export with the usual search effort; raising it needs the index to exist."""
     return replace(export, encoding=replace(export.encoding, effort=1.0))
 
 
@@ -102,8 +103,7 @@ def _noun(collection: Collection, export: Export) -> str:
 
 def _no_mark(collection: Collection, export: Export) -> str:
     """The beginning of a sentence."""
-    what = _noun(collection, export)
-    named = f"{collection.url}: the {what} {export.destination}"
+    named = f"{collection.url}: the {_noun(collection, export)} {export.destination}"
     return f"{named} does not carry unhub's mark (an export of release 0.1.0 has none)"
 
 
@@ -129,6 +129,76 @@ def refuse_other_kind(known: Correction, origin: Description) -> None:
 def not_unit(url: str) -> str:
     """The sentence for Euclidean distances of vectors of any length."""
     return (
-        f"{url} ranks by Euclidean distance and its vectors are not of unit length, so that a bias cannot be added to "
-        f"what it ranks by; store unit vectors."
+        f"{url} ranks by Euclidean distance and its vectors are not of unit length, so a bias cannot be added to its "
+        f"scores; store unit vectors."
     )
+
+
+def free_alias(collection: Collection, alias: str | None) -> str | None:
+    """The alias for a new export, if the store has aliases; refused if a collection has that name."""
+    if not collection.abilities.aliases:
+        if alias is not None:
+            raise InputError(
+                "alias", f"is {alias!r}, but {collection.kind} has no aliases", f"leave out {argument('alias')}"
+            )
+        return None
+    name = alias or OWN_ALIAS.format(collection.name)
+    if collection.alias(name) is None and collection.sibling(name).exists():
+        raise InputError("alias", f"is {name!r}, which is a collection of {collection.url}", "choose another name")
+    return name
+
+
+def recorded_alias(collection: Collection, before: Export) -> str | None:
+    """The alias that a file records, if it already points to this export or is the default one.
+
+    A file may come from anybody: no other alias is taken that the user has not named now, and none from what is not an
+    export of this collection.
+    """
+    if before.alias is None or not collection.abilities.aliases:
+        return None
+    now = collection.alias(before.alias)
+    if now is not None and now == before.destination:
+        return before.alias
+    if before.alias != OWN_ALIAS.format(collection.name):
+        return None
+    if now is None:
+        return free_alias(collection, None)
+    return before.alias if is_export(collection, now) else None
+
+
+def switch_alias(collection: Collection, record: Export) -> None:
+    """Points the alias at an export that passed its self-test; the alias of one that failed goes back."""
+    if record.alias is None or record.destination is None:
+        return
+    if record.state == "serving":
+        collection.set_alias(record.alias, record.destination)
+    elif collection.alias(record.alias) == record.destination:
+        restore_alias(collection, record.alias, record.alias_before)
+
+
+def restore_alias(collection: Collection, alias: str, before: str | None) -> None:
+    """Points an alias back where it was, if that is this collection or an export of it; removes it otherwise.
+
+    Where it was comes from a file, which anybody could have made to name any collection.
+    """
+    valid = before is not None and (before == collection.name or is_export(collection, before))
+    collection.set_alias(alias, before if valid else None)
+
+
+def is_export(collection: Collection, name: str) -> bool:
+    """Whether a collection of that name exists which unhub wrote as an export of this one."""
+    tag = name[-8:]
+    ours = re.fullmatch("[0-9a-f]{8}", tag) is not None and name == collection.derived(tag)
+    return ours and collection.sibling(name).made_by_unhub()
+
+
+def alias_before(collection: Collection, alias: str | None, known: Iterable[Export]) -> str | None:
+    """What an alias pointed to before any export of ours; None if it did not exist."""
+    if alias is None:
+        return None
+    ours = {each.destination: each for each in known if each.origin == collection.url and each.alias == alias}
+    now, seen = collection.alias(alias), set[str | None]()
+    while now in ours and now not in seen:
+        seen.add(now)
+        now = ours[now].alias_before
+    return None if now in ours else now

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api.correction import Correction
+from unhub.api.fitted_vectors import changed_vectors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.stores import Block
@@ -18,7 +19,7 @@ UP_TO_DATE = "bring it up to date (unhub.refresh in Python, unhub extend on the 
 
 
 class Biases:
-    """What a correction knows of each id: its row, and through it bias and digest. Ids are strings."""
+    """The row of each id in a correction, and through it bias and digest. Ids are strings."""
 
     def __init__(self, correction: Correction) -> None:
         self.correction = correction
@@ -35,21 +36,21 @@ class Biases:
 
     def of_rows(self, rows: IntArray) -> FloatArray:
         """The bias of each row; 0 where it is -1."""
-        found: FloatArray = np.where(rows >= 0, self.correction.bias[rows], np.float32(0))
-        return found
+        bias: FloatArray = np.where(rows >= 0, self.correction.bias[rows], np.float32(0))
+        return bias
 
     def changed(self, rows: IntArray, vectors: FloatArray) -> BoolArray:
-        """(item,): whether a known item's vector is another than the one that was fitted."""
+        """(item,): whether a known item's vector differs from the one that was fitted."""
         different = np.zeros(len(rows), dtype=bool)
         known = np.flatnonzero(rows >= 0)
         if known.size:
-            different[known] = self.correction.changed(rows[known], vectors[known])
+            different[known] = changed_vectors(self.correction, rows[known], vectors[known])
         return different
 
 
 @dataclass
 class Comparison:
-    """Counts what is new, gone and changed while blocks of a collection go by."""
+    """Counts what is new, gone and changed in the blocks of a collection."""
 
     biases: Biases
     new: list[str] = field(default_factory=list)
@@ -61,7 +62,7 @@ class Comparison:
         self._known = np.zeros(len(self.biases), dtype=bool)
 
     def look(self, block: Block) -> tuple[IntArray, IntArray]:
-        """The row of each item (-1 if it is new), and the places of those that are new or changed."""
+        """The row of each item (-1 if it is new), and the positions of the new and changed ones."""
         rows = self.biases.rows(block.ids)
         changed = self.biases.changed(rows, block.vectors)
         self.new.extend(block.ids[at] for at in np.flatnonzero(rows < 0).tolist())
@@ -72,22 +73,19 @@ class Comparison:
 
     @property
     def gone(self) -> IntArray:
-        """Rows of the correction whose items did not come by."""
+        """Rows of the correction whose items were not in any block."""
         return np.flatnonzero(~self._known)
 
     def refuse(self, url: str, *, allow_missing: bool) -> None:
-        """An error with the counts unless every item is there, the same, and known."""
+        """An error with the counts unless every item is known, unchanged, and still there."""
         missing = [] if allow_missing else self.new
         if not (missing or self.changed or self.gone.size):
             return
+        new, changed = ", ".join(missing[:SHOWN]), ", ".join(self.changed[:SHOWN])
         counts = (
-            (len(missing), f"of its {self.seen:,} items are not in the correction{_some(missing)}"),
-            (len(self.changed), f"have another vector than was fitted{_some(self.changed)}"),
+            (len(missing), f"of its {self.seen:,} items are not in the correction (first: {new})"),
+            (len(self.changed), f"have another vector than was fitted (first: {changed})"),
             (self.gone.size, f"of the correction's {len(self.biases):,} are no longer there"),
         )
         parts = ", ".join(f"{number:,} {words}" for number, words in counts if number)
         raise InputError(f"the correction does not fit {url}: {parts}; {UP_TO_DATE}, or fit again.")
-
-
-def _some(ids: list[str]) -> str:
-    return f" (first: {', '.join(ids[:SHOWN])})"

@@ -1,4 +1,4 @@
-"""``rollback``: what exports have written is taken away again, and aliases point where they did."""
+"""``rollback``: what exports have written is removed, and aliases point where they did before."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unhub.deploy.aliases import alias_before, point_back
-from unhub.deploy.destinations import owned_index, without_effort
+from unhub.api.facade import facade
+from unhub.deploy.destinations import alias_before, owned_index, restore_alias, without_effort
 from unhub.deploy.journal import exclusive_journal
 from unhub.foundation.errors import InputError
 from unhub.foundation.wording import setting
@@ -20,16 +20,16 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class RollbackResult:
-    """What was taken back: the exports, finished or begun, of a correction file."""
+    """The exports of a correction file, finished or not, that were rolled back."""
 
     exports: tuple[Export, ...]
     absent: frozenset[str | None] = frozenset()
-    """places of those that were not there any more, or not yet"""
+    """destinations that no longer existed, or not yet"""
     aliases: Mapping[str, str | None] = field(default_factory=dict)
     """where each alias of the exports points now; None if it is gone"""
 
     def removed(self, export: Export) -> str | None:
-        """The place of one of the exports, if it was there to be removed."""
+        """The destination of one of the exports, if it was removed."""
         return None if export.destination in self.absent else export.destination
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -45,24 +45,28 @@ class RollbackResult:
         ]
 
 
+@facade
 def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> RollbackResult:
-    """Removes every export to one store that the file knows of; what was there before the first serves again.
+    """Removes every export to one store that the file records; the original collection serves again.
 
-    Only what unhub has named and marked in the store is removed. Running it again does nothing.
+    Only what unhub named and marked in the store is removed. Running it again does nothing.
 
     correction: the path of the file that was exported.
     to: the address of the store, with its password if it needs one. The address in the file is never connected to
-        unless it is named here, since files can be forged; without ``to`` an error lists what the file knows of.
+        unless it is named here, since files can be forged; without ``to`` an error lists the recorded stores.
+
+    Returns a RollbackResult: the exports, which of them did not exist, and where their aliases point now.
     """
     with exclusive_journal(correction) as (known, journal):
         assert journal is not None  # a path has one
-        every = _merged((*known.exports, *journal.read()))
+        begun = {each.location: each for each in journal.read()}
+        every = list((begun | {each.location: each for each in known.exports}).values())  # as the file records them
         if not every:
             return RollbackResult(())
         if to is None:
             raise InputError(
                 f"{os.fspath(correction)} was exported to {_listed(every)}; name the store to roll back with "
-                f"{setting('to', 'ADDRESS')}, since a file alone does not make unhub connect anywhere."
+                f"{setting('to', 'ADDRESS')}, since a file alone cannot make unhub connect anywhere."
             )
         with closing(open_store(to)) as collection:
             chosen = [each for each in every if _canonical(each.origin) == collection.url]
@@ -70,21 +74,13 @@ def rollback(correction: str | os.PathLike[str], *, to: str | None = None) -> Ro
                 raise InputError(
                     "to", f"is {collection.url}, where nothing was exported to", f"this file knows of {_listed(every)}"
                 )
-            result = _take_back(collection, chosen, every)
+            result = _remove(collection, chosen, every)
         if any(each in known.exports for each in chosen):
             left = tuple(each for each in known.exports if each not in chosen)
             replace(known, exports=left).save(correction)
         for each in chosen:
             journal.forget(each)
     return result
-
-
-def _merged(exports: tuple[Export, ...]) -> list[Export]:
-    """Each place once, as the file knows it rather than as it was noted when it was begun."""
-    merged: dict[tuple[str, str | None], Export] = {}
-    for each in exports:
-        merged.setdefault((each.origin, each.destination), each)
-    return list(merged.values())
 
 
 def _canonical(origin: str) -> str:
@@ -101,10 +97,10 @@ def _listed(exports: list[Export]) -> str:
     return f"{', '.join(origins[:_LISTED])}{more}"
 
 
-def _take_back(collection: Collection, exports: list[Export], every: list[Export]) -> RollbackResult:
-    """Points aliases back first, so that nobody searches what is about to go; then removes what was written.
+def _remove(collection: Collection, exports: list[Export], every: list[Export]) -> RollbackResult:
+    """Restores aliases first, so that nobody searches what is about to go; then removes what was written.
 
-    Every place is looked at before anything is changed.
+    Every destination is checked before anything changes.
     """
     with ExitStack() as opened:
         indexes = {
@@ -116,7 +112,7 @@ def _take_back(collection: Collection, exports: list[Export], every: list[Export
         aliases = dict.fromkeys(each.alias for each in exports if each.alias is not None)
         for alias in aliases:
             if collection.alias(alias) in indexes:
-                point_back(collection, alias, alias_before(collection, alias, every))
+                restore_alias(collection, alias, alias_before(collection, alias, every))
             aliases[alias] = collection.alias(alias)
         for index in indexes.values():
             index.drop()  # also what is not yet an index, such as a spool

@@ -1,4 +1,4 @@
-"""The self-test: what exact search finds for some probes, set beside what the store finds for them."""
+"""The self-test: the store's results for some probes, compared with exact search."""
 
 from __future__ import annotations
 
@@ -10,49 +10,40 @@ import numpy as np
 
 from unhub.api.correction import Correction
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.stores import Collection, CorrectedIndex, Description, Export, ExportPlan, SearchResults
+from unhub.stores import Collection, Description, Export, ExportPlan, SearchResults
 from unhub.stores.adapter import unit_rows
-from unhub.stores.protocol import Tunable
+from unhub.stores.protocol import Searchable
 
 PROBES = 200
 K = 10
-KEPT = 64
-"""exact results kept of each probe, so that a tie beyond the k-th is known as one"""
-TOLERANCE = 2e-5
-"""how far two sums of float32 products may be apart and still be a tie; times the largest score"""
-COARSE = 4e-3
-"""the same where a store keeps its vectors in 16 bits"""
-LOSS = 0.02
-"""an approximate index may miss twice what the raw one misses, and this much more, which chance could make of it"""
-HALF = 0.5
-"""and it has to find at least this share of what the raw one finds, however little that is"""
-CODED_LOSS = 0.05
-"""the same for an index of codes, whose own vectors are taken for exact, so that it seems to miss nothing"""
-
-CLOSE_ENOUGH = 0.002
-"""the recall that a corrected index may lose to the raw one before it is told to look at more"""
-STEP, MOST_EFFORT = 1.1, 3.0
-"""how much more each time, and when to stop"""
+KEPT = 64  # exact results kept of each probe, so that a tie beyond the k-th is recognised
+TOLERANCE = 2e-5  # how far two sums of float32 products may differ and still tie; times the largest score
+COARSE = 4e-3  # the same where a store keeps its vectors in 16 bits
+LOSS = 0.02  # an approximate index may miss twice what the raw one misses, and this much more, which may be chance
+HALF = 0.5  # and it has to find at least this share of what the raw one finds, however little that is
+CODED_LOSS = 0.05  # LOSS for an index of codes: its own vectors count as exact, so it seems to miss nothing
+CLOSE_ENOUGH = 0.002  # recall that a corrected index may lose to the raw one before it looks at more
+STEP, MOST_EFFORT = 1.1, 3.0  # how much more each time, and when to stop
 
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What the self-test found. For an exact index the lists must be the same; otherwise recalls stand side by side."""
+    """The result of the self-test. An exact index must give the same lists; otherwise recalls are compared."""
 
     probes: int
     k: int
     exact: bool
     identical: int
-    """probes whose list is that of exact corrected search, item by item"""
+    """probes with the list of exact corrected search, item by item"""
     tied: int
     """probes whose list differs only among items that tie to rounding"""
     recall: float
     raw_recall: float
     score_error: float
-    """the largest difference between a score that the store gave and score + bias, computed exactly"""
+    """the largest difference between the store's score and the exact score + bias"""
     passed: bool
     effort: float = 1.0
-    """how many times as much a search of the corrected index was told to look at, to miss no more than the raw one"""
+    """how many times as much a search of the corrected index looks at, to miss no more than the raw one"""
 
     def to_dict(self) -> dict[str, Any]:
         """The result as JSON can hold it."""
@@ -66,7 +57,7 @@ class SelfTest:
 
 
 class ExactTop:
-    """The best items of each probe, raw and corrected, gathered while the blocks of a collection go by."""
+    """The best items of each probe, raw and corrected, gathered block by block."""
 
     def __init__(self, probes: FloatArray, *, unit: bool) -> None:
         self.probes = probes
@@ -81,23 +72,23 @@ class ExactTop:
         self._corrected.take(ids, scores + bias)
 
     def compare(self, corrected: SearchResults, raw: SearchResults, described: Description, *, every: bool) -> SelfTest:
-        """The self-test's result for what the store found, corrected and raw.
+        """The self-test of the store's results, corrected and raw.
 
-        ``every``: whether the corrected place looks at every item, so that lists must be the same.
+        every: whether the corrected index looks at every item, so that lists must be the same.
         """
         close = (TOLERANCE if described.dtype == "float32" else COARSE) * max(1.0, self._corrected.largest())
         same, tied = self._corrected.lists(corrected, close)
         recall, raw_recall = self._corrected.recall(corrected), self._raw.recall(raw)
         error = self._corrected.score_error(corrected)
-        right = error <= close or described.coded  # there the bias is rounded to a few bits too, and so are scores
+        right = error <= close or described.coded  # codes round the bias to a few bits too, and so the scores
         loss = CODED_LOSS if described.coded else LOSS
         enough = max(1 - 2 * (1 - raw_recall) - loss, HALF * raw_recall)
-        found = same + tied == len(self.probes) if every else recall >= enough
-        return SelfTest(len(self.probes), K, every, same, tied, recall, raw_recall, error, bool(found and right))
+        complete = same + tied == len(self.probes) if every else recall >= enough
+        return SelfTest(len(self.probes), K, every, same, tied, recall, raw_recall, error, bool(complete and right))
 
 
 class _Best:
-    """The KEPT highest scores of each row, and whose they are."""
+    """The KEPT highest scores of each row, and their ids."""
 
     def __init__(self, rows: int) -> None:
         self._scores = np.empty((rows, 0), dtype=np.float32)
@@ -108,7 +99,7 @@ class _Best:
         at = np.broadcast_to(np.arange(len(self._ids), len(self._ids) + len(ids)), scores.shape)
         self._ids.extend(ids)
         every, places = np.hstack((self._scores, scores)), np.hstack((self._at, at))
-        if every.shape[1] > KEPT:  # those that can still be among the kept, before they are sorted
+        if every.shape[1] > KEPT:  # drop what cannot be among the best before sorting
             chosen = np.argpartition(-every, KEPT - 1, axis=1)[:, :KEPT]
             every, places = np.take_along_axis(every, chosen, 1), np.take_along_axis(places, chosen, 1)
         order = np.lexsort((places, -every), axis=1)
@@ -117,51 +108,51 @@ class _Best:
     def largest(self) -> float:
         return float(np.abs(self._scores).max(initial=0.0))
 
-    def lists(self, found: SearchResults, close: float) -> tuple[int, int]:
+    def lists(self, results: SearchResults, close: float) -> tuple[int, int]:
         """How many rows have the same list, and how many differ only where scores tie."""
         same = tied = 0
         for row in range(len(self._scores)):
             wanted = [self._ids[at] for at in self._at[row, :K].tolist()]
-            came = [str(each) for each in found.ids[row] if each is not None]
-            if came == wanted:
+            ids = [str(each) for each in results.ids[row] if each is not None]
+            if ids == wanted:
                 same += 1
-            elif self._ties(row, came, len(wanted), close):
+            elif self._ties(row, ids, len(wanted), close):
                 tied += 1
         return same, tied
 
-    def _ties(self, row: int, came: list[str], count: int, close: float) -> bool:
+    def _ties(self, row: int, ids: list[str], count: int, close: float) -> bool:
         score = self._known(row)
-        if len(came) != count or len(set(came)) != count or any(each not in score for each in came):
+        if len(ids) != count or len(set(ids)) != count or any(each not in score for each in ids):
             return False
-        return all(abs(score[each] - self._scores[row, place]) <= close for place, each in enumerate(came))
+        return all(abs(score[each] - self._scores[row, place]) <= close for place, each in enumerate(ids))
 
     def _known(self, row: int) -> dict[str, float]:
-        """The ids that are kept of a row, with their scores."""
+        """The kept ids of a row, with their scores."""
         pairs = zip(self._at[row].tolist(), self._scores[row].tolist(), strict=True)
         return {self._ids[at]: value for at, value in pairs}
 
-    def score_error(self, found: SearchResults) -> float:
-        """The largest difference to the scores found, among the items that are kept here."""
+    def score_error(self, results: SearchResults) -> float:
+        """The largest difference to the store's scores, among the items that are kept here."""
         worst = 0.0
         for row in range(len(self._scores)):
             score = self._known(row)
-            pairs = zip(found.ids[row].tolist(), found.scores[row].tolist(), strict=True)
+            pairs = zip(results.ids[row].tolist(), results.scores[row].tolist(), strict=True)
             off = [abs(value - score.get(str(each), value)) for each, value in pairs if each is not None]
             worst = max([worst, *(each if math.isfinite(each) else math.inf for each in off)])
         return worst
 
-    def recall(self, found: SearchResults) -> float:
+    def recall(self, results: SearchResults) -> float:
         """The share of the K best that was found."""
         hit = total = 0
         for row in range(len(self._scores)):
             wanted = {self._ids[at] for at in self._at[row, :K].tolist()}
-            hit += len(wanted & {str(each) for each in found.ids[row] if each is not None})
+            hit += len(wanted & {str(each) for each in results.ids[row] if each is not None})
             total += len(wanted)
         return hit / max(1, total)
 
 
 def choose_probes(correction: Correction, fallback: FloatArray) -> FloatArray:
-    """Up to PROBES queries, spread over the bank; of a correction without one, vectors of the gallery."""
+    """Up to PROBES queries, spread over the bank; vectors of the gallery if the correction has no bank."""
     bank = correction.query_bank
     if bank is None:
         return unit_rows(fallback[:PROBES]) if correction.metric == "cosine" else fallback[:PROBES]
@@ -173,7 +164,7 @@ def choose_probes(correction: Correction, fallback: FloatArray) -> FloatArray:
 def run_self_test(
     exact: ExactTop,
     collection: Collection,
-    index: CorrectedIndex,
+    index: Searchable,
     plan: ExportPlan,
     before: Export | None,
     fixed_effort: float | None,
@@ -185,7 +176,7 @@ def run_self_test(
     effort = start = 1.0 if before is None else float(before.self_test.get("effort", 1.0))
 
     def change_effort(to: float) -> bool:
-        return not every and isinstance(index, Tunable) and index.raise_effort(to / effort)
+        return not every and index.raise_effort(to / effort)
 
     if fixed_effort is not None and fixed_effort != effort and change_effort(fixed_effort):
         effort = fixed_effort

@@ -1,4 +1,4 @@
-"""Encoders: images, audio files, video frames and texts to embedding files, with models of three libraries."""
+"""Embedding files from images, audio files, video frames and texts, with models of three libraries."""
 
 from unhub.encoders.encoder import Encoder, embed
 from unhub.encoders.inputs import Items, read_items

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhub.foundation.errors import InputError, UnhubError
+from unhub.foundation.facade import facade
 from unhub.foundation.optional import require
+from unhub.foundation.safe_text import reason_of
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 from unhub.foundation.wording import setting
 
+BATCH = 32
 PRECISIONS = ("auto", "float32", "float16")
-NOISY_LOGGERS = ("transformers", "sentence_transformers", "open_clip", "huggingface_hub", "httpx", "httpcore", "root")
+NOISY_LOGGERS = ("transformers", "sentence_transformers", "open_clip", "huggingface_hub", "httpx", "httpcore", None)
+"""loggers of model libraries, and the root logger (None), which some of them use"""
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(NamedTuple):
     """A device and a precision, as torch takes them."""
 
     device: str
@@ -34,7 +36,7 @@ class Runtime:
 
 
 def choose_runtime(device: str | None, precision: str) -> Runtime:
-    """The device asked for, or the best there is; float16 on a GPU and float32 elsewhere, unless one is named."""
+    """The named device, or the best available; float16 on a GPU and float32 elsewhere, unless one is named."""
     torch = require("torch", extra="encode")
     if precision not in PRECISIONS:
         raise InputError("precision", f"is {precision!r}", f"choose {', '.join(PRECISIONS)}")
@@ -43,7 +45,7 @@ def choose_runtime(device: str | None, precision: str) -> Runtime:
     try:
         torch.zeros(1, device=device)
     except Exception as error:  # an unknown name, or a device that torch was not built for
-        reason = " ".join(str(error).split()).partition(". ")[0].rstrip(".")[:200]
+        reason = reason_of(error).partition(". ")[0]
         raise InputError("device", f"{device!r} cannot be used here: {reason}", "pass cpu, or leave it out") from error
     if precision == "auto":
         precision = "float32" if device.partition(":")[0] == "cpu" else "float16"
@@ -52,52 +54,42 @@ def choose_runtime(device: str | None, precision: str) -> Runtime:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A block in which model libraries neither draw bars nor log; errors still come as exceptions."""
-    loggers = [logging.getLogger(None if name == "root" else name) for name in NOISY_LOGGERS]
+    """A block in which model libraries draw no progress bars and log nothing; errors are still raised."""
+    loggers = [logging.getLogger(name) for name in NOISY_LOGGERS]
     levels = [logger.level for logger in loggers]
-    bars = [
-        (require("transformers.utils.logging", extra="encode"), "is_progress_bar_enabled"),
-        (require("huggingface_hub.utils", extra="encode"), "are_progress_bars_disabled"),
-    ]
-    shown = (bars[0][0].is_progress_bar_enabled(), not bars[1][0].are_progress_bars_disabled())
+    transformers = require("transformers.utils.logging", extra="encode")
+    hub = require("huggingface_hub.utils", extra="encode")
+    bars = transformers.is_progress_bar_enabled(), not hub.are_progress_bars_disabled()
     try:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL)
-        bars[0][0].disable_progress_bar()
-        bars[1][0].disable_progress_bars()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        transformers.disable_progress_bar()
+        hub.disable_progress_bars()
+        yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-        if shown[0]:
-            bars[0][0].enable_progress_bar()
-        if shown[1]:
-            bars[1][0].enable_progress_bars()
+        if bars[0]:
+            transformers.enable_progress_bar()
+        if bars[1]:
+            hub.enable_progress_bars()
 
 
-@contextmanager
-def offline(wanted: bool) -> Iterator[None]:
-    """A block in which the hub's client looks at what it has only, where the hub is known to be out of reach."""
-    constants = require("huggingface_hub.constants", extra="encode")
-    before = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = before or wanted
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
+class LoadedModel(NamedTuple):
+    """How a library's model is called: see the fields of `Encoder`."""
 
-
-BATCH = 32
+    how: str
+    vectors: Callable[[list[Any]], AnyArray]
+    max_length: int | None = None
+    rate: int | None = None
 
 
 @dataclass(frozen=True)
 class Encoder:
     """A loaded model: how it was loaded, what it reads, and the function that makes rows of a batch.
 
-    how: which output of the model the vector is. revision: which state of the model it was. rate: samples a second
-    that it wants of a waveform.
+    how: which output of the model is the vector. revision: which state of the model was loaded. rate: samples per
+    second of the waveforms that it takes.
     """
 
     model: str
@@ -112,25 +104,22 @@ class Encoder:
     revision: str = ""
 
     def settings(self) -> dict[str, Any]:
-        """What a vector depends on, as plain data; two runs that agree in it make the same vectors."""
+        """What a vector depends on, as plain data; two runs with the same settings make the same vectors."""
         names = ("model", "library", "kind", "how", "precision", "max_length", "revision")
         return {name: getattr(self, name) for name in names}
 
 
-def check_length(model: str, max_length: int | None, most: int | None) -> int | None:
-    """The tokens to read of a text: ``max_length`` if the model has room for it, else as many as the model reads."""
-    if max_length is not None and most is not None and max_length > most:
-        raise InputError("max_length", f"is {max_length}, but model {model!r} reads {most} tokens", "pass that or less")
-    return max_length or most
-
-
+@facade
 def embed(encoder: Encoder, values: Sequence[Any], *, batch: int = BATCH, unit: bool = True) -> FloatArray:
     """(value, dim) float32: the vector of each text, image, waveform or list of frames.
 
     encoder: from `load_encoder`.
     values: texts, Pillow images, waveforms at ``encoder.rate``, or lists of frames.
-    batch: how many the model gets at once.
-    unit: whether rows are scaled to length one. A video's vector is the mean of its frames' vectors, scaled alike.
+    batch: how many the model gets at once; 32 by default.
+    unit: whether rows are scaled to length one; True by default. A video's vector is the mean of its frames' vectors,
+        scaled alike.
+
+    Returns one row for each value, in order.
     """
     if isinstance(values, str):
         raise InputError("values", f"is the single string {values!r}", "pass a list")
@@ -151,28 +140,32 @@ def _batches(encoder: Encoder, values: Sequence[Any], batch: int) -> FloatArray:
 
 
 def _rows(encoder: Encoder, values: list[Any]) -> FloatArray:
-    """What the model makes of one batch; its complaints become sentences."""
     try:
-        rows = np.asarray(encoder.vectors(values), dtype=np.float32)
+        return call_model(encoder.vectors, values, f"model {encoder.model!r}")
+    except InputError as error:
+        if "out of memory" not in str(error).lower():
+            raise
+        raise InputError("batch", f"of {len(values)} does not fit on {encoder.device}", "pass a smaller one") from error
+
+
+def call_model(function: Callable[[list[Any]], Any], values: list[Any], subject: str) -> FloatArray:
+    """(value, dim) float32: what third-party code makes of the values; its failures become sentences."""
+    try:
+        rows = np.asarray(function(values), dtype=np.float32)
     except (UnhubError, MemoryError):
         raise
-    except Exception as error:  # somebody else's code
-        reason = " ".join(str(error).split()).rstrip(".")[:200]
-        if "out of memory" in reason.lower():
-            raise InputError(
-                "batch", f"of {len(values)} does not fit on {encoder.device}", "pass a smaller one"
-            ) from error
-        raise InputError(f"model {encoder.model!r} failed: {type(error).__name__}: {reason}.") from error
+    except Exception as error:
+        raise InputError(f"{subject} failed: {type(error).__name__}: {reason_of(error)}.") from error
     if rows.ndim != 2 or len(rows) != len(values):
         raise InputError(
-            f"model {encoder.model!r} made an array of shape {rows.shape} of {len(values)} inputs, not one row each; "
-            f"choose another model."
+            f"{subject} returned an array of shape {rows.shape} for {len(values)} inputs; it must return one row for "
+            "each: choose another."
         )
     return rows
 
 
 def _validate(encoder: Encoder, rows: FloatArray, unit: bool, of: IntArray | None = None) -> FloatArray:
-    """Finite rows, of length one where asked; their length is taken in float64. of: the value that each belongs to."""
+    """Finite rows, of length one if ``unit``; lengths are computed in float64. of: the value of each row."""
     length = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     invalid = ~np.isfinite(length) | ((length == 0) & unit)
     if invalid.any():
@@ -182,7 +175,7 @@ def _validate(encoder: Encoder, rows: FloatArray, unit: bool, of: IntArray | Non
 
 
 class InvalidVectorError(InputError):
-    """A vector with NaN, or of length zero; ``place`` is the value that it was made of."""
+    """A vector with NaN, or of length zero; ``place`` is the position of its value."""
 
     def __init__(self, encoder: Encoder, place: int, name: str | None = None) -> None:
         advice = f"pass {setting('precision', 'float32')}" if encoder.precision == "float16" else "check the model"

@@ -8,19 +8,19 @@ import re
 import ssl
 import urllib.error
 import urllib.request
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.regular_files import stamp_at
+from unhub.foundation.safe_text import reason_of
 
 MARKER_FILES = ("modules.json", "open_clip_config.json", "config.json")
-"""files that tell which library a model is for"""
+"""files that say which library a model is for"""
 
-PATIENCE = 5.0
-"""seconds that a hub has to answer before it counts as out of reach"""
+PATIENCE = 5.0  # seconds that a hub has to answer
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 PREFIX = "hf-hub:"
@@ -28,7 +28,7 @@ PREFIX = "hf-hub:"
 
 @dataclass(frozen=True)
 class ModelLocation:
-    """A model that was found: what it was called, what to load it by, its telling files, and which state it is in."""
+    """Where a model is: its name, what to load it by, its marker files, and its revision."""
 
     name: str
     load: str
@@ -43,7 +43,7 @@ class ModelLocation:
 
 
 def find_model(name: str) -> ModelLocation:
-    """The folder of that name, or the model of that name on the hub; a sentence if it is neither or out of reach."""
+    """The folder of that name, or the model of that name on the hub; an error if it is neither or out of reach."""
     path = Path(os.path.expanduser(name))
     if path.is_dir():
         return _in_folder(name, path.absolute())
@@ -55,9 +55,9 @@ def find_model(name: str) -> ModelLocation:
     trouble = hub_problem()
     candidates = [plain] if "/" in plain else [f"sentence-transformers/{plain}", plain]
     for candidate in candidates:
-        found = _cached(name, candidate) if trouble is not None else _on_hub(name, candidate)
-        if found is not None:
-            return found
+        location = _cached(name, candidate) if trouble is not None else _on_hub(name, candidate)
+        if location is not None:
+            return location
     if trouble is None:
         raise InputError("model", f"{name!r} is neither a folder nor a public model on {_endpoint()}", "check the name")
     raise InputError(
@@ -93,18 +93,17 @@ def _in_folder(name: str, path: Path) -> ModelLocation:
 
 
 def _cached(name: str, repository: str) -> ModelLocation | None:
-    """The folder that an earlier download left, if there is one."""
+    """The folder of an earlier download, if there is one."""
     hub = require("huggingface_hub", extra="encode")
     try:
         folder = Path(hub.snapshot_download(repository, local_files_only=True))
     except (OSError, ValueError):
         return None
-    found = _in_folder(name, folder)
-    return ModelLocation(name, found.load, found.files, folder.name, offline=True)
+    return replace(_in_folder(name, folder), revision=folder.name, offline=True)
 
 
 def _on_hub(name: str, repository: str) -> ModelLocation | None:
-    """The model's telling files, fetched; None if the hub has no such model, or not for everybody."""
+    """The model's marker files, downloaded; None if the hub has no such public model."""
     hub, errors = require("huggingface_hub", extra="encode"), require("huggingface_hub.errors", extra="encode")
     files: dict[str, Path] = {}
     for each in MARKER_FILES:
@@ -124,10 +123,16 @@ def _on_hub(name: str, repository: str) -> ModelLocation | None:
 
 
 def loading_error(name: str, error: Exception) -> InputError:
-    """The sentence for a model that was found but cannot be loaded."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    reason = " ".join(lines[0].split()).rstrip(".:")[:300]
+    """The error for a model that exists but cannot be loaded."""
+    reason = reason_of(error, 300)
     return InputError("model", f"{name!r} cannot be loaded: {reason}", "check that its folder or name is complete")
+
+
+def check_length(model: str, max_length: int | None, most: int | None) -> int | None:
+    """The tokens to read of a text: ``max_length`` if the model has room for it, else as many as the model reads."""
+    if max_length is not None and most is not None and max_length > most:
+        raise InputError("max_length", f"is {max_length}, but model {model!r} reads {most} tokens", "pass that or less")
+    return max_length or most
 
 
 def _endpoint() -> Any:

@@ -12,10 +12,13 @@ import numpy as np
 
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
+from unhub.foundation.safe_text import reason_of
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import setting
 
 KINDS = ("text", "image", "audio", "video")
+FRAMES = 8  # of a video, by default
+THREADS = 4  # decoders release the interpreter lock, so a few of them keep a device busy
 
 ENDINGS: dict[str, frozenset[str]] = {
     "text": frozenset({".txt", ".md"}),
@@ -26,7 +29,7 @@ ENDINGS: dict[str, frozenset[str]] = {
 
 
 def kind_of(path: str | PurePath) -> str | None:
-    """What the ending of a file says it is: "image" of "a.PNG"; None for an ending that says nothing.
+    """The kind of a file by its ending: "image" for "a.PNG"; None for an unknown ending.
 
     >>> kind_of("a.PNG"), kind_of("a.npy")
     ('image', None)
@@ -40,40 +43,30 @@ def tower_of(kind: str) -> str:
     return "image" if kind == "video" else kind
 
 
-FRAMES = 8
-"""frames of a video, unless another number is asked for"""
-
-
 class BrokenFileError(InputError):
-    """A file that cannot be read as what it should be: the message names it, and what to do."""
+    """A file that cannot be read as its kind: the message names it, and what to do."""
 
 
 def read_medium(path: Path, kind: str, *, rate: int | None = None, frames: int = FRAMES) -> Any:
     """What a model takes of one file; `BrokenFileError` if it cannot be read.
 
-    rate: samples a second of a waveform. frames: how many of a video.
+    rate: samples per second of a waveform. frames: how many of a video.
     """
     try:
-        if kind == "image":
-            return read_image(path)
+        if kind == "image":  # in RGB, rotated as its EXIF data say
+            with require("PIL.Image", extra="encode").open(path) as image:
+                return require("PIL.ImageOps", extra="encode").exif_transpose(image).convert("RGB")
         if kind == "audio":
             return read_audio(path, rate)
         return read_frames(path, frames) if kind == "video" else path.read_text("utf-8-sig").strip()
     except UnhubError:
         raise
     except Exception as error:  # decoders raise whatever they like about a broken file
-        raise _broken(path, kind, _reason(error)) from error
-
-
-def read_image(path: Path) -> Any:
-    """A Pillow image in RGB, turned the way that its camera noted."""
-    image, turning = require("PIL.Image", extra="encode"), require("PIL.ImageOps", extra="encode")
-    with image.open(path) as opened:
-        return turning.exif_transpose(opened).convert("RGB")
+        raise _broken(path, kind, reason_of(error)) from error
 
 
 def read_audio(path: Path, rate: int | None = None) -> FloatArray:
-    """(sample,) float32: the mean of the channels, at ``rate`` samples a second."""
+    """(sample,) float32: the mean of the channels, at ``rate`` samples per second."""
     samples, own = require("soundfile", extra="encode").read(path, dtype="float32", always_2d=True)
     if not len(samples):
         raise _broken(path, "audio", "it holds no samples")
@@ -94,16 +87,16 @@ def read_frames(path: Path, frames: int = FRAMES) -> list[Any]:
             raise _broken(path, "video", "it holds no pictures")
         count = sum(packet.size > 0 for packet in film.demux(video=0))
     wanted = middles(count, frames)
-    taken = []
+    images: list[Any] = []
     with av.open(str(path)) as film:
         for number, frame in enumerate(film.decode(video=0)):
             if number in wanted:
-                taken.append(frame.to_image())
-            if len(taken) == len(wanted):
+                images.append(frame.to_image())
+            if len(images) == len(wanted):
                 break
-    if not taken:
+    if not images:
         raise _broken(path, "video", "it holds no pictures")
-    return taken
+    return images
 
 
 def middles(count: int, parts: int) -> set[int]:
@@ -122,19 +115,10 @@ def _broken(path: Path, kind: str, reason: str) -> BrokenFileError:
     )
 
 
-def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split()).rstrip(".")
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-THREADS = 4
-"""decoders let go of the interpreter, so a few of them keep a device busy"""
-
-
 def read_ahead(
     values: Sequence[Any], read: Callable[[Any], Any], *, first: int, step: int
 ) -> Iterator[tuple[int, list[Any]]]:
-    """(place of the first, what was read) batch by batch from ``first`` on; a broken file stands as its error."""
+    """(position of the first, values) batch by batch from ``first`` on; a broken file is given as its error."""
 
     def attempt(value: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Finished rows, kept beside the output until all are there: an interrupted run goes on from them."""
+"""Finished rows in a folder next to the output until all are done: an interrupted run resumes from them."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
 from unhub.foundation.wording import argument
 
-EVERY = 1.0
-"""seconds between two writings: a kill costs no more, and many small batches do not make many small files"""
-
+EVERY = 1.0  # seconds between two writes: a kill loses no more, and small batches do not make many small files
 RUN = "run.json"
-LONGEST_RUN = 1 << 20
-"""bytes of it; a few settings"""
+LONGEST_RUN = 1 << 20  # bytes of it
 STRETCH = re.compile(r"(\d{12})-(\d{12})\.npz")
-"""a file of finished rows: its first item, and the one behind its last"""
+"""a file of finished rows: its first item, and the one after its last"""
 DRAFT = re.compile(r"\.(run|\d{12}-\d{12})[-.].*\.(json|npz)")
 """what a kill leaves of a file that was being written"""
+
+_PARTS = {"rows": ("f4", 2), "kept": ("i8", 1), "inputs": ("U32", 0)}
+"""arrays of a file of finished rows, with type and dimensions; ``kept`` are the items that gave a row"""
 
 
 @dataclass
 class Parts:
     """A folder of finished rows: a JSON that says how they are made, and a file for each stretch of items.
 
-    settings: what a row depends on. marks: one text for each item, which changes when the item does.
+    settings: what a row depends on. marks: one text for each item that changes when the item does.
     """
 
     folder: Path
@@ -56,10 +56,10 @@ class Parts:
         if self.folder.is_dir():
             refuse_links(*self.folder.iterdir())
         if self.folder.exists() and not (self.folder / RUN).is_file():
-            self._remove()  # a kill before the settings were noted, or while the folder was taken away
+            self._remove()  # a kill before the settings were written, or while the folder was removed
             if self.folder.exists():
                 raise InputError(
-                    f"{self.folder} is in the way: no unfinished rows in it; move it or change {argument('output')}."
+                    f"{self.folder} is in the way: it has no unfinished rows; move it or change {argument('output')}."
                 )
         if (self.folder / RUN).is_file():
             self._check_settings()
@@ -77,9 +77,9 @@ class Parts:
         self._first = self.done
         return self.done
 
-    def add(self, rows: FloatArray, kept: IntArray, last: int) -> None:
-        """The items before ``last`` are finished; ``kept`` are those of them that became these rows."""
-        self._waiting.append((rows, kept))
+    def add(self, rows: FloatArray, items: IntArray, last: int) -> None:
+        """The items before ``last`` are finished; ``items`` are those of them that became these rows."""
+        self._waiting.append((rows, items))
         self.done = last
         if time.monotonic() - self._written >= EVERY:
             self.write()
@@ -88,31 +88,31 @@ class Parts:
         """Writes what is finished and not yet written."""
         if not self._waiting:
             return
-        rows, kept = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
+        rows, items = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
         path = self.folder / f"{self._first:012d}-{self.done:012d}.npz"
         with replace_file(path, follow_links=False) as file:
-            np.savez(file, rows=rows, kept=kept, inputs=np.array(self._mark(self._first, self.done)))
+            np.savez(file, rows=rows, kept=items, inputs=np.array(self._mark(self._first, self.done)))
         self._waiting, self._first, self._written = [], self.done, time.monotonic()
 
-    def left_out(self) -> int:
+    def skipped(self) -> int:
         """How many of the finished items gave no row."""
         return self.done - sum(len(self._read(path, "kept")) for _, _, path in self._files())
 
     def finish(self, out: Path, ids: Sequence[str]) -> tuple[tuple[int, int], IntArray]:
-        """Puts the rows and their ids in place, and takes the folder away: (shape, kept items).
+        """Writes the rows and their ids to their place, and removes the folder: (shape, items that gave a row).
 
-        Each file is complete or untouched, and the record beside them says when they are not yet a pair.
+        Each file is complete or untouched, and the record next to them says while they are not yet a pair.
         """
         self.write()
         paths = self._stretches()
         if not paths:
             self._remove()
             raise InputError("none of the inputs could be read, so there is nothing to write; check the files.")
-        kept = np.concatenate([self._read(path, "kept") for path in paths])
-        shape = (len(kept), int(self._read(paths[0], "rows").shape[1]))
+        items = np.concatenate([self._read(path, "kept") for path in paths])
+        shape = (len(items), int(self._read(paths[0], "rows").shape[1]))
         with replace_file(out) as vectors:
             self._write_rows(vectors, paths, shape)
-            own = [ids[item] for item in kept]
+            own = [ids[item] for item in items]
             written = np.load(vectors, mmap_mode="r")
             pairing = Pairing(vectors_fingerprint(written), ids_fingerprint(own))
             del written
@@ -121,10 +121,10 @@ class Parts:
                 Pairing().write(out)
         pairing.write(out)
         self._remove()
-        return shape, kept
+        return shape, items
 
     def _stretches(self) -> list[Path]:
-        """The files of finished rows, one behind the other without overlap or gap."""
+        """The files of finished rows, in order; an error if they overlap or leave a gap."""
         place = 0
         for first, last, path in self._files():
             if first != place:
@@ -136,7 +136,7 @@ class Parts:
         return [path for _, _, path in self._files()]
 
     def _write_rows(self, vectors: Path, paths: Sequence[Path], shape: tuple[int, int]) -> None:
-        """Writes the rows of these files; not through a map of the file, which a full disk would end with a signal."""
+        """Writes the rows of these files; not through a memory map, where a full disk would raise a signal."""
         with vectors.open("wb") as file:
             header = {"descr": "<f4", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
@@ -147,20 +147,20 @@ class Parts:
                 file.write(np.ascontiguousarray(rows, dtype="<f4").data)
 
     def _remove(self) -> None:
-        """Takes away what is ours in the folder, and the folder if nothing else is in it.
+        """Removes what is ours in the folder, and the folder if nothing else is in it.
 
-        The last rows go first and the settings last: after a kill, what is left can be gone on from.
+        The last rows go first and the settings last: after a kill, a run can resume from what is left.
         """
         ours = [path for path in self.folder.iterdir() if STRETCH.fullmatch(path.name) or DRAFT.fullmatch(path.name)]
         for path in (*sorted(ours, reverse=True), self.folder / RUN):
             path.unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else's file is in it
+        with suppress(OSError):  # another file is in it
             self.folder.rmdir()
 
     def _files(self) -> list[tuple[int, int, Path]]:
-        """(first item, item behind the last, file) in order."""
+        """(first item, item after the last, file) in order."""
         named = ((STRETCH.fullmatch(path.name), path) for path in sorted(self.folder.glob("*.npz")))
-        return [(int(found[1]), int(found[2]), path) for found, path in named if found]  # others: a kill left them
+        return [(int(match[1]), int(match[2]), path) for match, path in named if match]  # others: left by a kill
 
     def _check_settings(self) -> None:
         try:
@@ -184,21 +184,22 @@ class Parts:
         return hashlib.sha256(json.dumps(list(self.marks[first:last])).encode()).hexdigest()[:32]
 
     def _read(self, path: Path, name: str) -> AnyArray:
-        """One part of a file of finished rows, as `write` left it; the others are not read."""
+        """One array of a file of finished rows; the others are not read."""
         first, last = map(int, path.stem.split("-"))
-        kinds = {"rows": ("f4", 2), "kept": ("i8", 1), "inputs": ("U32", 0)}
+        dtype, ndim = _PARTS[name]
         try:
             with open_regular(path) as opened, zipfile.ZipFile(opened) as archive:
                 member = archive.getinfo(f"{name}.npy")
                 if member.compress_type != zipfile.ZIP_STORED or member.file_size > path.stat().st_size:
-                    raise self._damaged(path)  # np.savez packs nothing: what it says is what there is
+                    raise self._damaged(path)  # np.savez does not compress
                 with archive.open(member) as file:
                     part: AnyArray = np.lib.format.read_array(file, allow_pickle=False)
         except (OSError, ValueError, KeyError, EOFError, MemoryError, RuntimeError, zipfile.BadZipFile):
             raise self._damaged(path) from None
-        if part.dtype != kinds[name][0] or part.ndim != kinds[name][1] or (part.ndim and len(part) > last - first):
-            raise self._damaged(path)
-        if name == "kept" and not _increase(part, first, last):
+        valid = part.dtype == dtype and part.ndim == ndim and (not ndim or len(part) <= last - first)
+        if valid and name == "kept" and len(part):  # different items of the stretch, in order
+            valid = bool(part[0] >= first and part[-1] < last and (np.diff(part) > 0).all())
+        if not valid:
             raise self._damaged(path)
         return part
 
@@ -206,14 +207,8 @@ class Parts:
         return InputError(f"{path} is damaged; remove {self.folder} to begin again.")
 
 
-def _increase(kept: AnyArray, first: int, last: int) -> bool:
-    """Whether these are different items of a stretch, in order."""
-    inside = not len(kept) or (kept[0] >= first and kept[-1] < last)
-    return bool(inside and (np.diff(kept) > 0).all())
-
-
 def refuse_links(*paths: Path) -> None:
-    """Nothing is read, written or removed through a link that somebody put where our files go."""
+    """An error if one of the paths is a link: unhub never makes one there, and follows none."""
     for path in paths:
         if path.is_symlink():
             raise InputError(
@@ -222,5 +217,5 @@ def refuse_links(*paths: Path) -> None:
 
 
 def ids_beside(out: Path) -> Path:
-    """Where the ids of an embedding file are: ``photos.ids.txt`` beside ``photos.npy``."""
+    """The file of the ids of an embedding file: ``photos.ids.txt`` for ``photos.npy``."""
     return out.with_suffix(".ids.txt")

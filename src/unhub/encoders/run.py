@@ -1,9 +1,9 @@
-"""From inputs to an embedding file: in batches, with ids, and going on after an interruption."""
+"""From inputs to an embedding file: in batches, with ids, and resumable."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,19 @@ from unhub.encoders.loading import load_encoder
 from unhub.encoders.media import FRAMES, BrokenFileError, read_ahead, read_medium
 from unhub.encoders.parts import Parts, ids_beside, refuse_links
 from unhub.foundation.errors import InputError
+from unhub.foundation.facade import facade, warn
 from unhub.foundation.file_lock import locked
 from unhub.foundation.pairing import record_beside
 from unhub.foundation.regular_files import stamp_at
+from unhub.foundation.types import Progress
 from unhub.foundation.wording import argument, setting
-
-Progress = Callable[[str, int, int], None]
-"""called with the name of the work, items done so far and items in all"""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """What was written: (rows, dim) float32 in ``output``, ids in ``ids``; how; and what was left out.
+    """What was written: (rows, dim) float32 in ``output``, ids in ``ids``; how; and which ids were skipped.
 
-    resumed: items that an earlier, interrupted run had finished.
+    resumed: items that an earlier, interrupted run had finished. notes: what the user should know.
     """
 
     output: Path
@@ -41,8 +40,10 @@ class Encoded:
     unit: bool
     skipped: tuple[str, ...] = ()
     resumed: int = 0
+    notes: tuple[str, ...] = ()
 
 
+@facade
 def encode(
     source: str | os.PathLike[str],
     *,
@@ -61,28 +62,28 @@ def encode(
     skip_broken: bool = False,
     progress: Progress | None = None,
 ) -> Encoded:
-    """Embeddings of images, audio files, videos or texts, written to ``output`` with their ids beside it.
+    """Embeddings of images, audio files, videos or texts, written to ``output`` with their ids next to it.
 
     source: a folder, a pattern such as ``shots/*.png``, one media file, a ``.txt`` with one text or path in each line,
         or a ``.jsonl``, ``.csv`` or ``.tsv`` table.
     model: a folder, a name on the hub, or a model of open_clip with its weights (``ViT-B-32:laion2b_s34b_b79k``).
-    output: the file to write, which ends in .npy; ids go to ``.ids.txt`` beside it.
-    kind: text, image, audio or video; "auto" follows the endings of the files.
-    library: sentence-transformers, transformers or open-clip; "auto" follows the files of the model.
+    output: the file to write, which ends in .npy; ids go to ``.ids.txt`` next to it.
+    kind: text, image, audio or video; "auto", the default, follows the endings of the files.
+    library: sentence-transformers, transformers or open-clip; "auto", the default, follows the files of the model.
     column: the column of a table that holds the texts or paths; None takes one with a usual name.
     ids: the column of a table that holds the ids, or the ids themselves (`unhub.io.read_ids` reads a file of them).
     device: cpu, cuda, cuda:1, mps; None takes a GPU if there is one.
-    precision: float32 or float16; "auto" is float16 on a GPU and float32 on a CPU.
-    batch: how many items the model gets at once.
+    precision: float32 or float16; "auto", the default, is float16 on a GPU and float32 on a CPU.
+    batch: how many items the model gets at once; 32 by default.
     max_length: tokens of a text that are read; None reads as many as the model can.
-    frames: evenly spaced frames of a video, whose mean its vector is.
-    unit: whether rows are scaled to length one.
-    skip_broken: leave out files that cannot be read, and count them; otherwise the first one is an error.
+    frames: how many evenly spaced frames represent a video; its vector is their mean; 8 by default.
+    unit: whether rows are scaled to length one; True by default.
+    skip_broken: skip files that cannot be read, and list them; by default the first one is an error.
     progress: called with the name of the work, items done and items in all.
 
-    Returns what was written, its shape, the encoder and what was left out. Finished batches stay in ``output.part``
-    until all are done: after an interruption the same call resumes. A record (``.encoded.json``) says which ids belong
-    to which vectors, and readers refuse others.
+    Returns an `Encoded`: the files, their shape, the encoder and what was skipped. Finished batches stay in
+    ``output.part`` until all are done: after an interruption the same call resumes. A record (``.encoded.json``) says
+    which ids belong to which vectors, and readers refuse others.
     """
     target = _target(output, source)
     for name, value in (("batch", batch), ("frames", frames)):
@@ -95,21 +96,22 @@ def encode(
     settings = encoder.settings() | {"unit": unit} | ({"frames": frames} if items.kind == "video" else {})
     parts = Parts(target.with_name(f"{target.name}.part"), settings, _marks(items))
     busy = f"another process is writing {target}; wait for it, or choose another {argument('output')}."
-    with locked(target.with_name(f"{target.name}.lock"), busy):
+    with locked(target.with_name(f"{target.name}.lock"), busy) as notes:
+        warn(notes)
         resumed = parts.open()
-        if not skip_broken and (missing := parts.left_out()):
+        if not skip_broken and (missing := parts.skipped()):
             raise InputError(
-                f"{parts.folder} was begun with {setting('skip_broken', True)} and has left out {missing:,} of "
-                f"{resumed:,} inputs; pass that again, or remove it to begin again."
+                f"{parts.folder} was begun with {setting('skip_broken', True)} and skipped {missing:,} of {resumed:,} "
+                f"inputs; pass that again, or remove it to begin again."
             )
         try:
             _fill(parts, items, encoder, batch, frames, unit, skip_broken, progress)
         finally:
             parts.write()
         (rows, dim), encoded = parts.finish(target, items.ids)
-    left_out = sorted(set(range(len(items))) - set(encoded.tolist()))
-    skipped = tuple(items.ids[item] for item in left_out)
-    return Encoded(target, ids_beside(target), rows, dim, items.kind, encoder, unit, skipped, resumed)
+    done = set(encoded.tolist())
+    skipped = tuple(name for item, name in enumerate(items.ids) if item not in done)
+    return Encoded(target, ids_beside(target), rows, dim, items.kind, encoder, unit, skipped, resumed, notes)
 
 
 def _fill(
@@ -122,7 +124,7 @@ def _fill(
     skip_broken: bool,
     progress: Progress | None,
 ) -> None:
-    """Encodes what is not finished yet."""
+    """Encodes the items that are not finished yet."""
 
     def read(value: Any) -> Any:
         return value if isinstance(value, str) else read_medium(value, items.kind, rate=encoder.rate, frames=frames)
@@ -152,7 +154,7 @@ def _target(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path
         raise InputError("output", f"is {os.fspath(out)!r}", "embeddings are written to a file that ends in .npy")
     if not target.absolute().parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; make it first.")
-    refuse_links(ids_beside(target), record_beside(target))  # which nobody named, and which are replaced
+    refuse_links(ids_beside(target), record_beside(target))  # the user has not named them, and they are replaced
     ids, read = ids_beside(target), Path(os.path.expanduser(os.fspath(source)))
     if ids.exists() and read.exists() and os.path.samefile(ids, read):
         raise InputError("output", f"puts the ids into {ids}, which is the input and would be lost", "choose another")
@@ -160,7 +162,7 @@ def _target(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> Path
 
 
 def _marks(items: Items) -> list[str]:
-    """One text for each item that changes when it does: its id and the text, or the state of its file."""
+    """One text for each item that changes when it does: its id and its text, or the size and time of its file."""
     marks = []
     for name, value in zip(items.ids, items.values, strict=True):
         if isinstance(value, str):

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from unhub.encoders.encoder import Encoder, Runtime, check_length
-from unhub.encoders.hub import ModelLocation
+from unhub.encoders.encoder import LoadedModel, Runtime
+from unhub.encoders.hub import ModelLocation, check_length
 from unhub.encoders.media import tower_of
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
+from unhub.foundation.safe_text import reason_of
 from unhub.foundation.types import AnyArray
 from unhub.foundation.wording import argument, setting
 
-ENDLESS = 1_000_000
-"""a tokenizer that knows no limit says a huge number"""
+TOWERS = ("text", "image", "audio")
+ENDLESS = 1_000_000  # a tokenizer without a limit says a huge number
 
 
 @dataclass(frozen=True)
@@ -31,34 +32,35 @@ class Preprocessor:
     max_length: int | None = None
 
 
-def prepare(place: ModelLocation, tower: str, model: Any, max_length: int | None) -> Preprocessor:
-    """What makes tensors for this part of the model: its tokenizer, image processor or feature extractor."""
-    name, make = {
-        "text": ("AutoTokenizer", _texts),
-        "image": ("AutoImageProcessor", _images),
-        "audio": ("AutoFeatureExtractor", _waves),
-    }[tower]
+def _preprocessor(location: ModelLocation, tower: str, model: Any, max_length: int | None) -> Preprocessor:
+    """The preprocessing of this part of the model: its tokenizer, image processor or feature extractor."""
+    name = {"text": "AutoTokenizer", "image": "AutoImageProcessor", "audio": "AutoFeatureExtractor"}[tower]
     loader = getattr(require("transformers", extra="encode"), name)
     try:
-        processor = loader.from_pretrained(place.load, local_files_only=place.folder is not None)
-    except Exception as error:  # what is missing shows itself in many ways
-        reason = " ".join(str(error).split()).partition(". ")[0].rstrip(".")[:200]
+        processor = loader.from_pretrained(location.load, local_files_only=location.folder is not None)
+    except Exception as error:  # a missing file shows itself in many ways
+        reason = reason_of(error).partition(". ")[0]
         raise InputError(
             "model",
-            f"{place.name!r} cannot take {tower}: its {name} does not load ({reason})",
+            f"{location.name!r} cannot take {tower}: its {name} does not load ({reason})",
             f"choose another, or another {argument('kind')}",
         ) from error
-    return make(processor, model, place, max_length)
+    if tower == "text":
+        return _texts(processor, model, location.name, max_length)
+    if tower == "audio":
+        return _waves(processor, location.name)
+    image = require("PIL.Image", extra="encode").new("RGB", (64, 64))
+    return Preprocessor(lambda batch: dict(processor(images=batch, return_tensors="pt")), [image])
 
 
-def _texts(tokenizer: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
-    length = check_length(place.name, max_length, _length(tokenizer, model))
+def _texts(tokenizer: Any, model: Any, name: str, max_length: int | None) -> Preprocessor:
+    length = check_length(name, max_length, _length(tokenizer, model))
     siglip = str(model.config.model_type).startswith("siglip")
     padding = "max_length" if siglip and length else True  # as it was trained
 
     def inputs(batch: list[str]) -> dict[str, Any]:
-        made = tokenizer(batch, padding=padding, truncation=length is not None, max_length=length, return_tensors="pt")
-        return dict(made)
+        truncation = length is not None
+        return dict(tokenizer(batch, padding=padding, truncation=truncation, max_length=length, return_tensors="pt"))
 
     return Preprocessor(inputs, ["a"], max_length=length)
 
@@ -71,41 +73,32 @@ def _length(tokenizer: Any, model: Any) -> int | None:
     paddings = (getattr(table, "padding_idx", None) for table in tables)
     skipped = next((each for each in paddings if each is not None), None)
     if positions is not None and skipped is not None:
-        positions -= skipped + 1  # RoBERTa and its kin count positions from behind the padding
+        positions -= skipped + 1  # RoBERTa and similar models count positions after the padding
     limits = [each for each in (tokenizer.model_max_length, positions) if each is not None and 0 < each < ENDLESS]
     return int(min(limits)) if limits else None
 
 
-def _images(processor: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
-    image = require("PIL.Image", extra="encode")
-
-    def inputs(batch: list[Any]) -> dict[str, Any]:
-        return dict(processor(images=batch, return_tensors="pt"))
-
-    return Preprocessor(inputs, [image.new("RGB", (64, 64))])
-
-
-def _waves(extractor: Any, model: Any, place: ModelLocation, max_length: int | None) -> Preprocessor:
+def _waves(extractor: Any, name: str) -> Preprocessor:
     torch, rate = require("torch", extra="encode"), int(extractor.sampling_rate)
 
     def inputs(batch: list[Any]) -> dict[str, Any]:
-        made = []
-        for wave in batch:  # one by one: what an extractor does to a batch may depend on its neighbours
-            with _same_chance():
-                made.append(dict(extractor(wave, sampling_rate=rate, return_tensors="pt")))
+        features = []
+        for wave in batch:  # one by one: in a batch, an item may depend on its neighbours
+            with _fixed_seed():
+                features.append(dict(extractor(wave, sampling_rate=rate, return_tensors="pt")))
         try:
-            return {name: torch.cat([each[name] for each in made]) for name in made[0]}
+            return {key: torch.cat([each[key] for each in features]) for key in features[0]}
         except RuntimeError as error:
             raise InputError(
-                f"model {place.name!r} keeps the lengths of audio files, which differ; pass {setting('batch', 1)}."
+                f"model {name!r} keeps the lengths of audio files, which differ; pass {setting('batch', 1)}."
             ) from error
 
     return Preprocessor(inputs, [np.zeros(rate, dtype=np.float32)], rate=rate)
 
 
 @contextmanager
-def _same_chance() -> Iterator[None]:
-    """A block in which NumPy's global generator starts anew: extractors cut long files at random with it."""
+def _fixed_seed() -> Iterator[None]:
+    """A block in which NumPy's global generator has a fixed seed: extractors use it to cut long files at random."""
     state = np.random.get_state()  # noqa: NPY002  # it is the one that they use
     np.random.seed(0)  # noqa: NPY002
     try:
@@ -114,20 +107,23 @@ def _same_chance() -> Iterator[None]:
         np.random.set_state(state)  # noqa: NPY002
 
 
-TOWERS = ("text", "image", "audio")
-
-
-def load(place: ModelLocation, kind: str, runtime: Runtime, max_length: int | None) -> Encoder:
-    """The model as an encoder; ``how`` says which of its outputs is the vector."""
-    model, missing = _model(place)
+def load(location: ModelLocation, kind: str, runtime: Runtime, max_length: int | None) -> LoadedModel:
+    """The model; ``how`` says which of its outputs is the vector."""
+    model, missing = _model(location)
     tower = tower_of(kind)
-    _check_tower(model, place.name, tower)
+    takes = [each for each in TOWERS if hasattr(model, f"get_{each}_features")]
+    if takes and tower not in takes:
+        raise InputError(
+            "model",
+            f"{location.name!r} is a {type(model).__name__}, which takes {' and '.join(takes)}, not {tower}",
+            f"choose another, or another {argument('kind')}",
+        )
     model = model.to(device=runtime.device, dtype=runtime.dtype).eval()
-    prepared = prepare(place, tower, model, max_length)
+    prepared = _preprocessor(location, tower, model, max_length)
     torch = require("torch", extra="encode")
 
     def outputs(batch: list[Any], forward: Callable[..., Any]) -> tuple[Any, dict[str, Any]]:
-        inputs = {name: _moved(each, runtime) for name, each in prepared.inputs(batch).items()}
+        inputs = {name: _to_device(each, runtime) for name, each in prepared.inputs(batch).items()}
         with torch.inference_mode():
             return forward(**inputs), inputs
 
@@ -141,17 +137,14 @@ def load(place: ModelLocation, kind: str, runtime: Runtime, max_length: int | No
         rows: AnyArray = read(*outputs(batch, forward)).float().cpu().numpy()
         return rows
 
-    return Encoder(
-        place.name, "transformers", kind, how, runtime.device, runtime.precision, vectors,
-        rate=prepared.rate, max_length=prepared.max_length, revision=place.revision,
-    )  # fmt: skip
+    return LoadedModel(how, vectors, prepared.max_length, prepared.rate)
 
 
-def _model(place: ModelLocation) -> tuple[Any, list[str]]:
-    """The model, and the weights of a pooling layer that its files do not have; any other missing weight is refused."""
+def _model(location: ModelLocation) -> tuple[Any, list[str]]:
+    """The model, and the weights of a pooling layer that its files lack; any other missing weight is refused."""
     models = require("transformers", extra="encode").AutoModel
     model, info = models.from_pretrained(
-        place.load, output_loading_info=True, local_files_only=place.folder is not None
+        location.load, output_loading_info=True, local_files_only=location.folder is not None
     )
     missing = sorted(info["missing_keys"])
     dual = any(hasattr(model, f"get_{tower}_features") for tower in TOWERS)
@@ -159,23 +152,13 @@ def _model(place: ModelLocation) -> tuple[Any, list[str]]:
     if lost:
         raise InputError(
             "model",
-            f"{place.name!r} lacks {len(lost):,} of its weights, such as {lost[0]!r}, which would be random",
+            f"{location.name!r} lacks {len(lost):,} of its weights, such as {lost[0]!r}, which would be random",
             "take files that have them",
         )
     return model, missing
 
 
-def _check_tower(model: Any, name: str, tower: str) -> None:
-    taken = [each for each in TOWERS if hasattr(model, f"get_{each}_features")]
-    if taken and tower not in taken:
-        raise InputError(
-            "model",
-            f"{name!r} is a {type(model).__name__}, which takes {' and '.join(taken)}, not {tower}",
-            f"choose another, or another {argument('kind')}",
-        )
-
-
-def _moved(value: Any, runtime: Runtime) -> Any:
+def _to_device(value: Any, runtime: Runtime) -> Any:
     """A tensor on the device; numbers with a fraction in the model's precision."""
     return value.to(runtime.device, runtime.dtype) if value.is_floating_point() else value.to(runtime.device)
 

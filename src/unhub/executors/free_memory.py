@@ -1,7 +1,6 @@
-"""How much memory this process may still take: what the machine, its control groups and its own limits leave.
+"""The processors and the memory that this process may use: what the machine, its control groups and limits leave.
 
-All is read from texts that the system keeps, through one function, so that tests can put the texts of any machine in
-their place.
+All of it is read from the system's text files through one function, so that tests can supply the files of any machine.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from unhub.core.arrays import is_numpy
 from unhub.core.threads import PARTS
-from unhub.executors.threads import processors
 
 try:
     import resource
@@ -20,56 +20,73 @@ except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
 Read = Callable[[str], str | None]
-"""from a path to its text; None where there is none"""
+"""from a path to its text; None if there is no such file"""
 
 UNKNOWN_MEMORY = 4 << 30
-"""bytes that are taken to be free where the system does not say"""
+"""bytes assumed to be free where the system does not say"""
 
 COMPILER = 256 << 20
-"""bytes that the compiler and what it compiles take; it ends the process where it cannot have them"""
+"""bytes that the compiler and its output take; without them it ends the process"""
 
 STACK, HEAP = 8 << 20, 64 << 20
-"""bytes that a thread takes: its stack, and address space that the C library sets aside for what it allocates"""
+"""bytes per thread: its stack, and the address space that the C library reserves for its allocations"""
+
+_GROUP_FILES = {
+    "cgroup2": (("memory.max", "memory.high"), "memory.current", "inactive_file"),
+    "cgroup": (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""of each version of control groups: files of limits, the file of usage, and the name of inactive cache"""
+
+
+def processors() -> int:
+    """How many threads to use: one per processor that this process may run on, at most OMP_NUM_THREADS."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wish = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(available, int(wish)) if wish.isascii() and wish.isdigit() and int(wish) > 0 else available
 
 
 def free_memory() -> int:
-    """Bytes that this process can still have for numbers."""
+    """Bytes that this process can still allocate for numbers."""
     return least_left(_text, _limits_for_numbers(), physical_memory())
 
 
+def device_memory(array: Any) -> int | None:
+    """Bytes that are free on the device of a tensor; None for the processor's own memory."""
+    if is_numpy(array) or array.device.type != "cuda":
+        return None
+    import torch
+
+    return int(torch.cuda.mem_get_info(array.device)[0])
+
+
 def room_for_compiler() -> bool:
-    """Whether the limits of this process leave room for the compiler, beside our threads."""
+    """Whether the limits of this process leave room for the compiler besides our threads."""
     return least_left(_text, _limits_for_numbers(), 1) > 0
 
 
 def _limits_for_numbers() -> dict[str, int]:
-    """The limits of the process, less what compiler and threads will take."""
+    """The limits of the process (ulimit -v and -d), less what the compiler and threads will take."""
+    if resource is None:
+        return {}
     threads = processors() * PARTS
-    others = {"VmSize": COMPILER + threads * (STACK + HEAP), "VmData": COMPILER + threads * STACK}
-    return {name: limit - others[name] for name, limit in process_limits().items()}
+    reserved = {"VmSize": COMPILER + threads * (STACK + HEAP), "VmData": COMPILER + threads * STACK}
+    soft = {"VmSize": resource.getrlimit(resource.RLIMIT_AS)[0], "VmData": resource.getrlimit(resource.RLIMIT_DATA)[0]}
+    return {name: limit - reserved[name] for name, limit in soft.items() if limit != resource.RLIM_INFINITY}
 
 
 def least_left(read: Read, limits: Mapping[str, int], physical: int) -> int:
-    """The least that the machine, a control group or a limit of the process leaves.
+    """The smallest remainder of the machine, its control groups and the limits of the process.
 
-    limits: by the name that /proc/self/status gives to what they count. physical: all the memory that there is.
+    limits: by the name that /proc/self/status gives to what they count. physical: all memory of the machine.
     """
-    status = read("/proc/self/status") or ""
-    free = _kilobytes(read("/proc/meminfo") or "", "MemAvailable")
+    status = read("/proc/self/status")
+    free = _kilobytes(read("/proc/meminfo"), "MemAvailable")
     own = [limit - (_kilobytes(status, name) or 0) for name, limit in limits.items()]
     return max(0, min(physical if free is None else free, *own, *_left_in_groups(read), physical))
 
 
-def process_limits() -> dict[str, int]:
-    """The limits on a process that the system keeps to: its address space (ulimit -v) and its data (ulimit -d)."""
-    if resource is None:
-        return {}
-    soft = {"VmSize": resource.getrlimit(resource.RLIMIT_AS)[0], "VmData": resource.getrlimit(resource.RLIMIT_DATA)[0]}
-    return {name: limit for name, limit in soft.items() if limit != resource.RLIM_INFINITY}
-
-
 def physical_memory() -> int:
-    """All there is."""
+    """Bytes of memory of the machine."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -77,27 +94,22 @@ def physical_memory() -> int:
 
 
 def _left_in_groups(read: Read) -> Iterator[int]:
-    """What the control groups of this process leave, each with those that it lies in, of both versions."""
+    """What each control group of this process and its parents leave, for cgroup versions 1 and 2."""
     mounts = read("/proc/self/mountinfo") or ""
     for line in (read("/proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
-        if number == "0" and not controllers:
-            left, kind = _left_in_second, "cgroup2"
-        elif "memory" in controllers.split(","):
-            left, kind = _left_in_first, "cgroup"
-        else:
+        kind = "cgroup2" if number == "0" and not controllers else "cgroup"
+        if kind == "cgroup" and "memory" not in controllers.split(","):
             continue
-        for folder in _folders(mounts, kind, group):
-            found = left(read, folder)
-            if found is not None:
-                yield found
+        remainders = (_left(read, folder, kind) for folder in _folders(mounts, kind, group))
+        yield from (each for each in remainders if each is not None)
 
 
 def _folders(mounts: str, kind: str, group: str) -> Iterator[str]:
-    """Where a group and those above it are kept, as far as they can be seen from here.
+    """The folders of a group and its parents, as far as they are visible.
 
-    A container may see its own group alone, mounted as if it were the topmost.
+    A container may see only its own group, mounted as if it were the root.
     """
     for line in mounts.splitlines():
         first, _, second = line.partition(" - ")
@@ -112,45 +124,39 @@ def _folders(mounts: str, kind: str, group: str) -> Iterator[str]:
             yield str(PurePosixPath(mounted, *below[:depth]))
 
 
-def _left_in_second(read: Read, folder: str) -> int | None:
-    """What a group of version 2 leaves; past memory.high the system slows a process down until it is of no use."""
-    limits = [_number(read(f"{folder}/{name}")) for name in ("memory.max", "memory.high")]
-    return _left(limits, read(f"{folder}/memory.current"), read(f"{folder}/memory.stat"), "inactive_file")
+def _left(read: Read, folder: str, kind: str) -> int | None:
+    """The smallest limit of a group less what it uses, not counting inactive file cache, which the system can drop.
 
-
-def _left_in_first(read: Read, folder: str) -> int | None:
-    """What a group of version 1 leaves; its limit is a huge number where it has none."""
-    stat = read(f"{folder}/memory.stat") or ""
-    limits = [_number(read(f"{folder}/memory.limit_in_bytes")), _counted(stat, "hierarchical_memory_limit")]
-    return _left(limits, read(f"{folder}/memory.usage_in_bytes"), stat, "total_inactive_file")
-
-
-def _left(limits: list[int | None], used: str | None, stat: str | None, cache: str) -> int | None:
-    """The least limit less what is used, without file contents that nobody has looked at lately: those can go."""
+    Above memory.high the system slows a process down until it is useless. A limit of version 1 is a huge number if
+    there is none.
+    """
+    names, usage, cache = _GROUP_FILES[kind]
+    stat = read(f"{folder}/memory.stat")
+    limits = [_number(read(f"{folder}/{name}")) for name in names]
+    limits.append(_field(stat, r"^hierarchical_memory_limit (\d+)$"))
     known = [limit for limit in limits if limit is not None]
-    if not known:
-        return None
-    return min(known) - max(0, (_number(used) or 0) - (_counted(stat or "", cache) or 0))
+    used = (_number(read(f"{folder}/{usage}")) or 0) - (_field(stat, rf"^{cache} (\d+)$") or 0)
+    return min(known) - max(0, used) if known else None
 
 
-def _kilobytes(text: str, name: str) -> int | None:
-    found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
-    return None if found is None else int(found[1]) << 10
+def _field(text: str | None, pattern: str) -> int | None:
+    match = re.search(pattern, text or "", re.MULTILINE)
+    return None if match is None else int(match[1])
 
 
-def _counted(text: str, name: str) -> int | None:
-    found = re.search(rf"^{name} (\d+)$", text, re.MULTILINE)
-    return None if found is None else int(found[1])
+def _kilobytes(text: str | None, name: str) -> int | None:
+    size = _field(text, rf"^{name}:\s+(\d+) kB")
+    return None if size is None else size << 10
 
 
 def _number(text: str | None) -> int | None:
-    """A number in a file of its own; "max" is none."""
+    """The number that is the whole text; "max" is None."""
     return int(text) if text is not None and text.strip().isdecimal() else None
 
 
 def _unescaped(path: str) -> str:
     """A path of mountinfo, whose spaces and backslashes are octal."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
 
 
 def _text(path: str) -> str | None:

@@ -1,31 +1,53 @@
-"""What this machine has for a computation: memory, processors, room for the compiler."""
+"""Executors of this machine, and what it has for a computation: memory, processors, room for the compiler."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
-from unhub.core.execution import Execution, Executor
-from unhub.core.kernels import Demand
-from unhub.executors.free_memory import free_memory, room_for_compiler
-from unhub.executors.threads import processors
+from unhub.core.execution import Demand, Execution, Executor, LocalWorkers, Workers
+from unhub.executors.free_memory import free_memory, processors, room_for_compiler
 from unhub.foundation.errors import InputError
 
 LEAST_MEMORY = 32 << 20
-"""bytes that are taken where hardly any are free: with fewer a fit would not be any safer, only slower"""
+"""bytes that are taken even when hardly any are free: fewer would make a fit slower, not safer"""
 
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 
-_SEARCHES = Demand()
-"""searches of this process"""
-
+_SEARCHES = Demand()  # of this process
 _can_compile = cache(room_for_compiler)
 
 
+@dataclass(frozen=True)
+class Inline:
+    """Runs shards one after the other in the caller's thread; one shard by default."""
+
+    shards: int = 1
+
+    def start(self, shards: Sequence[Any]) -> Workers:
+        """The shards as they are."""
+        return LocalWorkers(shards)
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Runs each shard on its own thread; by default there are as many shards as processors."""
+
+    shards: int = field(default_factory=processors)
+
+    def start(self, shards: Sequence[Any]) -> Workers:
+        """The shards, each with a thread that waits for its calls."""
+        pool = ThreadPoolExecutor(len(shards), thread_name_prefix="unhub-shard")
+        return LocalWorkers(shards, pool.map, pool.shutdown)
+
+
 def local(executor: Execution | Executor | None = None, *, memory: str | int | None = None) -> Execution:
-    """An execution with what this machine has wherever nothing was chosen.
+    """An execution with this machine's resources wherever nothing was chosen.
 
     executor: settings of execution, or an executor for the shards, or None.
     memory: bytes for scores, if ``executor`` does not say; None leaves it open.
@@ -56,7 +78,7 @@ def memory_bytes(memory: str | int | None) -> int:
 
 @cache
 def default_memory() -> int:
-    """Half of the memory that was free when it was first asked for; the limits of a container and of ulimit count."""
+    """Half of the memory that was free at the first call; the limits of a container and of ulimit count."""
     return usable(free_memory())
 
 

@@ -6,15 +6,19 @@ from unhub.foundation.safe_text import printable
 from unhub.foundation.wording import Door, argument, in_python, spoken
 
 
-class UnhubError(Exception):
-    """Any error that unhub raises on purpose; what is not printable in its sentence is escaped."""
+class _Sentence:
+    """A message that is one sentence; what is not printable in it is escaped."""
 
     def sentence(self, door: Door = in_python) -> str:
-        """What went wrong and what to do, in the words of a door: Python, the command line, an experiment file."""
+        """What happened and what to do, in the words of a door: Python, the command line, an experiment file."""
         return printable(spoken(super().__str__(), door))
 
     def __str__(self) -> str:
         return self.sentence()
+
+
+class UnhubError(_Sentence, Exception):
+    """Any error that unhub raises on purpose."""
 
 
 class InputError(UnhubError, ValueError):
@@ -45,19 +49,12 @@ class InputError(UnhubError, ValueError):
 
 
 class MissingDependencyError(UnhubError, ImportError):
-    """An optional package is not installed: the message has the pip command."""
+    """An optional package is not installed; the message has the pip command."""
 
 
 class StoreError(UnhubError):
     """A vector store that does not answer, or not as it should: the message names it, what it said and what to do."""
 
 
-class UnhubWarning(UserWarning):
+class UnhubWarning(_Sentence, UserWarning):
     """Something that works but is probably not what was meant."""
-
-    def sentence(self, door: Door = in_python) -> str:
-        """The warning in the words of a door."""
-        return printable(spoken(super().__str__(), door))
-
-    def __str__(self) -> str:
-        return self.sentence()

@@ -1,20 +1,19 @@
-"""Locks on open files, which the system gives back when a process ends, however it ends.
+"""Locks on open files, which the system releases when a process ends, however it ends.
 
-Whoever has got a lock may have it on a file that was removed or replaced meanwhile, and so looks whether the file is
-still the one of that name.
+A process may get the lock of a file that was removed or replaced meanwhile, so it then checks that the file still has
+its name.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from unhub.foundation.errors import InputError, UnhubWarning
+from unhub.foundation.errors import InputError
 
 fcntl: Any
 msvcrt: Any
@@ -27,6 +26,8 @@ try:
 except ImportError:
     msvcrt = None
 
+NO_LOCKS = "this system has no file locks; make sure that no two commands write the same files at once."
+
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -36,10 +37,10 @@ def files_and_folders() -> bool:
 
 
 def lock(file: int, *, wait: bool = False) -> bool:
-    """Takes the lock of an open file; False on a system that has none.
+    """Takes the lock of an open file; False on a system without locks.
 
-    BlockingIOError or PermissionError if somebody else has it (with ``wait`` it waits), another OSError where the file
-    system has no locks.
+    BlockingIOError or PermissionError if another process holds it (with ``wait`` it waits), another OSError where the
+    file system has no locks.
     """
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,15 +60,15 @@ def has_the_name(file: int, path: Path) -> bool:
 
 
 @contextmanager
-def locked(path: Path, busy: str) -> Iterator[None]:
-    """Nobody else is inside with this lock file meanwhile; an InputError with the text ``busy`` if somebody is.
+def locked(path: Path, busy: str) -> Iterator[tuple[str, ...]]:
+    """A block that only one process is in; an InputError with the text ``busy`` if another one is.
 
-    The file is removed by whoever has the lock, so that none stays behind. On Windows a file that somebody has open
-    cannot be removed, so that there nobody can lock a file that has lost its name.
+    Gives the notes for the user: one if this system has no locks. Whoever holds the lock removes the file. Windows does
+    not remove a file that somebody has open, so there nobody can lock a file that has lost its name.
     """
-    handle = _taken(path, busy)
+    handle, notes = _take(path, busy)
     try:
-        yield
+        yield notes
     finally:
         if msvcrt is None:
             try:
@@ -75,13 +76,13 @@ def locked(path: Path, busy: str) -> Iterator[None]:
             finally:
                 os.close(handle)
         else:
-            os.close(handle)  # which gives the lock up
-            with suppress(OSError):  # somebody else has it open by now
+            os.close(handle)  # which releases the lock
+            with suppress(OSError):  # another process has it open by now
                 path.unlink()
 
 
-def _taken(path: Path, busy: str) -> int:
-    """The open file, once it is locked and is the one that has the name."""
+def _take(path: Path, busy: str) -> tuple[int, tuple[str, ...]]:
+    """The open file, once it is locked and still has the name; and the notes."""
     while True:
         try:
             handle = os.open(path, _FLAGS, 0o600)
@@ -90,28 +91,19 @@ def _taken(path: Path, busy: str) -> int:
                 raise InputError(f"{path} is a link and not a lock of unhub; remove it.") from error
             raise
         try:
-            _lock(handle, path, busy)
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size:
+                raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
+            notes = () if lock(handle) else (NO_LOCKS,)
             if has_the_name(handle, path):
-                return handle
-        except BaseException:
+                return handle, notes
+        except BaseException as error:
             os.close(handle)
+            if isinstance(error, BlockingIOError | PermissionError):
+                raise InputError(busy) from None
+            if isinstance(error, OSError):
+                advice = "move its folder to a disk with locks"
+                why = (error.strerror or str(error)).lower()
+                raise InputError(f"{path} cannot be locked ({why}); {advice}.") from error
             raise
         os.close(handle)
-
-
-def _lock(handle: int, path: Path, busy: str) -> None:
-    told = os.fstat(handle)
-    if not stat.S_ISREG(told.st_mode) or told.st_size:
-        raise InputError(f"{path} is not a lock of unhub, which would be an empty file; move it elsewhere.")
-    try:
-        if not lock(handle):
-            warnings.warn(
-                "this system has no file locks; see yourself that no two commands write the same files at once.",
-                UnhubWarning,
-                stacklevel=2,
-            )
-    except (BlockingIOError, PermissionError):
-        raise InputError(busy) from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"{path} cannot be locked ({why.lower()}); move its folder to a disk with locks.") from error

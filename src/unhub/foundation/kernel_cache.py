@@ -1,8 +1,8 @@
-"""Compiled kernels on disk, in numba's folder: a file that is empty, damaged or somebody else's is made anew.
+"""Compiled kernels on disk, in numba's folder; a file that is empty, damaged or not ours is compiled again.
 
-numba keeps pickles: an index of each function, and its machine code. It raises whatever a damaged one makes it raise,
-and would run a changed one. Here each file begins with the digest of the rest, is complete or not there, and is read
-only if it belongs to who may change this program anyway: the user, the owner of the source, the administrator.
+numba stores pickles: an index of each function, and its machine code. It may raise anything on a damaged one, and would
+run a changed one. Here each file begins with the digest of the rest, is complete or not there, and is read only if its
+owner may change this program anyway: the user, the owner of the source, the administrator.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,27 +22,24 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class KernelCache(FunctionCache):
-    """What is kept of one function. Reading or writing it never ends a run: the function is compiled again."""
+    """The cache of one function. Failing to read or write it never ends a run: the function is compiled again."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        self._cache_file = _SealedFiles(
-            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
-        )
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _SealedFiles(self._cache_path, self._impl.filename_base, stamp)
 
-    def load_overload(self, *asked: Any, **named: Any) -> Any:
+    def load_overload(self, *args: Any, **kwargs: Any) -> Any:
         """The compiled function; None if it is not there, or cannot be used."""
         try:
-            return super().load_overload(*asked, **named)
-        except Exception:  # numba's own words for a file it cannot make sense of may be any
+            return super().load_overload(*args, **kwargs)
+        except Exception:  # a damaged file can make numba raise anything
             return None
 
-    def save_overload(self, *made: Any, **named: Any) -> None:
-        """Keeps the compiled function, if there is room for it."""
-        try:
-            super().save_overload(*made, **named)
-        except Exception:  # a full disk, a folder that is gone: it is compiled again next time
-            return
+    def save_overload(self, *args: Any, **kwargs: Any) -> None:
+        """Stores the compiled function, if there is room for it."""
+        with suppress(Exception):  # a full disk, a folder that is gone: it is compiled again next time
+            super().save_overload(*args, **kwargs)
 
 
 class _SealedFiles(IndexDataCacheFile):
@@ -73,7 +71,7 @@ def _seal(path: Path, contents: bytes) -> None:
 
 
 def _unsealed(path: Path) -> Any:
-    """What was sealed; ValueError if it is not as it was written, or not from somebody who may run code here."""
+    """The sealed value; ValueError if the file is damaged, or its owner may not run code here."""
     with path.open("rb") as file:
         owner, whole = os.fstat(file.fileno()).st_uid, file.read()
     digest, contents = whole[:_DIGEST], whole[_DIGEST:]

@@ -1,4 +1,4 @@
-"""The child of ``probing``: sets its own limits, runs the function of a script, writes what came as JSON.
+"""The child of ``probing``: sets its own limits, runs the function of a script, writes the outcome as JSON.
 
 It is run by its path, so it must not import anything of unhub.
 """
@@ -19,7 +19,7 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
     sys.path += [each for each in order["path"] if each not in sys.path]
     try:
         return {"value": runpy.run_path(order["script"])["probe"](**order["request"])}
-    except Exception as error:  # whatever a reader raises is told to the parent
+    except Exception as error:  # whatever a reader raises is reported to the parent
         return {"problem": str(error) or type(error).__name__, "kind": type(error).__name__}
 
 
@@ -39,6 +39,6 @@ def _limit(memory: int, seconds: float) -> None:
 
 if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the output of a library is no answer
     answers.write(json.dumps(main(json.loads(sys.argv[1]))))
     answers.close()

@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have written: only regular ones, never waiting for a pipe or a device."""
+"""Reading files of unknown origin: only regular ones, never waiting for a pipe or a device."""
 
 from __future__ import annotations
 
@@ -12,62 +12,75 @@ from typing import Any, BinaryIO, NamedTuple
 from unhub.foundation.errors import InputError
 from unhub.foundation.wording import argument
 
-FOLDER = "is a folder, not a file; give a file inside it."
-NOT_REGULAR = "is not a regular file; give a file on disk."
-
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def why_not_regular(mode: int) -> str | None:
-    """What is wrong with a path whose mode this is, as the end of a sentence; None for a regular file."""
+    """What is wrong with a path of this mode, as the end of a sentence; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
-    return FOLDER if stat.S_ISDIR(mode) else NOT_REGULAR
+    if stat.S_ISDIR(mode):
+        return "is a folder, not a file; give a file inside it."
+    return "is not a regular file; give a file on disk."
 
 
 def open_regular(path: str | os.PathLike[str], *, name: str | None = None) -> BinaryIO:
     """The file, open for reading; a pipe, socket, device or folder is an ``InputError`` at once.
 
-    The path is looked at before it is opened, since opening a device can do something, and what was opened is looked at
-    again, since the path may have changed in between. ``name`` is the argument it came in by.
+    The path is checked before it is opened, because opening a device can have an effect, and the open file is checked
+    again, because the path may have changed in between. ``name`` is the argument that the path was given for.
 
     >>> open_regular("/dev/null", name="targets")
     Traceback (most recent call last):
     unhub.foundation.errors.InputError: targets: /dev/null is not a regular file; give a file on disk.
     """
-    _refuse(os.stat(path).st_mode, path, name)
-    opened = os.open(path, _FLAGS)
+    _check_regular(os.stat(path).st_mode, path, name)
+    handle = os.open(path, _FLAGS)
     try:
-        _refuse(os.fstat(opened).st_mode, path, name)
-        return os.fdopen(opened, "rb")
+        _check_regular(os.fstat(handle).st_mode, path, name)
+        return os.fdopen(handle, "rb")
     except BaseException:
-        os.close(opened)
+        os.close(handle)
         raise
+
+
+def _check_regular(mode: int, path: str | os.PathLike[str], name: str | None) -> None:
+    reason = why_not_regular(mode)
+    if reason is not None:
+        raise InputError(f"{_subject(path, name)} {reason}")
 
 
 def read_regular(path: str | os.PathLike[str], *, name: str | None = None, longest: int | None = None) -> bytes:
     """The bytes of a regular file; an ``InputError`` if there are more than ``longest``, of which no more are read."""
     with open_regular(path, name=name) as file:
-        if longest is None:
-            return file.read()
-        whole = file.read(longest + 1)
-    if len(whole) > longest:
+        whole = file.read() if longest is None else file.read(longest + 1)
+    if longest is not None and len(whole) > longest:
         raise InputError(f"{_subject(path, name)} has more than {longest:,} bytes, too many for its kind; remove it.")
     return whole
-
-
-def _refuse(mode: int, path: str | os.PathLike[str], name: str | None) -> None:
-    reason = why_not_regular(mode)
-    if reason is not None:
-        raise InputError(f"{_subject(path, name)} {reason}")
 
 
 def _subject(path: str | os.PathLike[str], name: str | None) -> str:
     return f"{argument(name)}: {Path(path)}" if name else f"{Path(path)}"
 
 
+def decode_text(data: bytes, subject: str) -> str:
+    """The bytes as UTF-8 text, a byte order mark left out; errors begin with ``subject``."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{subject} is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+
+
+def text_lines(text: str, subject: str, *, content: str) -> list[str]:
+    """The lines of a text, stripped; an empty one is an error unless only empty ones follow."""
+    lines = [line.strip() for line in text.rstrip().split("\n")]
+    if not all(lines):
+        raise InputError(f"{subject} has nothing in line {lines.index('') + 1}; write one {content} in each line.")
+    return lines
+
+
 class Stamp(NamedTuple):
-    """Which file it is on this machine, its bytes, and the time of its last change.
+    """Which file it is on this machine, its size, and the time of its last change.
 
     The inode's own time is left out: a hard link changes it.
     """
@@ -79,17 +92,17 @@ class Stamp(NamedTuple):
 
     @property
     def file(self) -> tuple[int, int]:
-        """Which file it is, whatever is in it; another machine may number the same file differently."""
+        """Which file it is, whatever its contents; another machine may number the same file differently."""
         return self.device, self.inode
 
     @property
     def version(self) -> tuple[int, int]:
-        """What is in it, as far as size and time tell; this is the same on every machine."""
+        """Size and time, which stand for the contents and are the same on every machine."""
         return self.size, self.changed
 
 
 def stamp_of(facts: os.stat_result) -> Stamp:
-    """The stamp of a file that was asked for its facts."""
+    """The stamp in the result of ``os.stat``."""
     return Stamp(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
@@ -99,9 +112,9 @@ def stamp_at(path: str | os.PathLike[str]) -> Stamp:
 
 
 def read_json(path: str | os.PathLike[str], *, longest: int) -> Any:
-    """What is in a regular file of at most so many bytes; a ValueError says why it cannot be used.
+    """The JSON value of a regular file of at most so many bytes; a ValueError says why it cannot be used.
 
-    FileNotFoundError if there is none. A pipe or a device is not waited for, and no more than ``longest`` is read.
+    FileNotFoundError if there is none.
     """
     try:
         return json.loads(read_regular(path, longest=longest))
@@ -119,13 +132,11 @@ def json_safe(value: Any) -> Any:
         return {str(key): json_safe(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [json_safe(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_network_path(path: str) -> bool:
-    """Whether a path names its machine, which Windows would log in to.
+    """Whether a path names a machine, which Windows would log in to.
 
     >>> [is_network_path(path) for path in (r"\\\\host\\share", "//host/share", "/data/a.npy", "a.npy")]
     [True, True, False, False]

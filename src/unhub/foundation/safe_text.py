@@ -1,4 +1,4 @@
-"""Text from outside, such as ids, names of files and answers of servers, made safe to show."""
+"""Text from outside, such as ids, file names and answers of servers, made safe to show."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """The text with every character that is not seen as itself written as an escape.
+    """The text with every unprintable character as an escape.
 
-    Control characters would repaint a terminal, bidirectional ones and those of no width would make a text look like
-    another one, and line ends would make two sentences of one.
+    Control characters would repaint a terminal, bidirectional and zero-width ones would make a text look like another
+    one, and line ends would make two sentences of one.
 
     >>> printable("caf\\u00e9 \\x1b[2J\\u202e\\n")
     'café \\\\x1b[2J\\\\u202e\\\\n'
@@ -40,9 +40,19 @@ def short_repr(value: Any) -> str:
 
 
 def slug(name: str) -> str:
-    """A name as a part of a file's: letters, digits and lines, in any script.
+    """A name as part of a file name: letters, digits, underscores and hyphens, in any script.
 
     >>> slug("val & val"), slug("sparse_k(k=1)"), slug("train & -"), slug("文 → 图")
     ('val_val', 'sparse_k_k_1', 'train', '文_图')
     """
     return re.sub(r"[^\w-]+", "_", name).strip("_-") or "unnamed"
+
+
+def reason_of(error: Exception, longest: int = 200) -> str:
+    """The message of an error on one line, without its full stop, cut after so many characters; else its type.
+
+    >>> reason_of(ValueError("no such\\n file.")), reason_of(KeyError())
+    ('no such file', 'KeyError')
+    """
+    text = " ".join(str(error).split()).rstrip(".:")
+    return (text if len(text) <= longest else f"{text[:longest]}...") or type(error).__name__

@@ -37,7 +37,8 @@ class Table:
 def text(table: Table) -> str:
     """Aligned columns under the title, with the notes below."""
     heading, *rows = aligned([table.columns, *([str(cell) for cell in row] for row in table.rows)], table.left)
-    return "\n".join([table.title, heading, "-" * len(heading), *rows, *(f"  {note}" for note in table.notes)])
+    title = [table.title] if table.title else []
+    return "\n".join([*title, heading, "-" * len(heading), *rows, *(f"  {note}" for note in table.notes)])
 
 
 def markdown(table: Table) -> str:
@@ -97,7 +98,7 @@ _COMMANDS = {
     "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}",
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "[": "{[}",  # behind a line's end it would be the space to leave
+    "[": "{[}",  # after a line break it would be an option
     "–": r"\textendash{}", "—": r"\textemdash{}", "‘": "`", "’": "'", "“": "``", "”": "''", "…": r"\ldots{}",
     "×": r"$\times$", "±": r"$\pm$", "→": r"$\rightarrow$", "←": r"$\leftarrow$", "↔": r"$\leftrightarrow$",
     "≤": r"$\leq$", "≥": r"$\geq$", "∞": r"$\infty$", "°": r"$^\circ$", "·": r"$\cdot$", "−": "$-$",
@@ -109,7 +110,7 @@ _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
     "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c", "\u0331": "b",
 }  # fmt: skip
-"""marks that the oldest font encoding has; others are left out"""
+"""marks that the OT1 font encoding has; others are left out"""
 _BELOW = "dcb"
 
 
@@ -120,9 +121,9 @@ def escape(text: str) -> str:
     ('50 \\% of R\\_1', 'Z\\"{u}rich', '{[}U+6570 U+636E]')
     """
     letters = re.findall(r".[\u0300-\u036f]*", unicodedata.normalize("NFC", " ".join(text.split())))
-    seen = [each for each in letters if unicodedata.category(each[0]) not in ("Cc", "Cf")]
+    visible = [each for each in letters if unicodedata.category(each[0]) not in ("Cc", "Cf")]
     escaped = ""
-    for known, run in itertools.groupby(seen, key=_known):
+    for known, run in itertools.groupby(visible, key=_known):
         if known:
             escaped += "".join(_command(each) for each in run)
         else:

@@ -1,7 +1,7 @@
-"""Sentences that name arguments, put into the words of the door that they leave by.
+"""Sentences that name arguments in the words of the door that shows them.
 
-A function knows its arguments by their Python names. Someone at a terminal knows them as options, and someone who
-wrote an experiment file as its keys. So a sentence holds marks instead of names, and whoever shows it fills them in:
+A function knows its arguments by their Python names; at a terminal they are options, in an experiment file they are
+keys. So a sentence holds marks instead of names, and the door that shows it fills them in:
 
     f"pass {setting('tau', 'auto')}"    Python: pass tau='auto'    terminal: pass --tau auto
     f"{argument('query_bank')} is ..."  Python: query_bank is ...  terminal: --query-bank is ...
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 OPEN, EQUALS, CLOSE = "\ue000", "\ue001", "\ue002"
-"""characters of Unicode's private area, which no sentence has otherwise"""
+"""characters of Unicode's private use area, which no sentence contains otherwise"""
 
 _MARK = re.compile(f"{OPEN}(\\w+)(?:{EQUALS}([^{CLOSE}]*))?{CLOSE}")
 

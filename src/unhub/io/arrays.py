@@ -14,8 +14,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
-from unhub.io.address import Address
-from unhub.io.contents import numpy_floats
+from unhub.io.address import Address, numpy_floats
 from unhub.io.file_array import FileArray, OpenFile
 
 _UNKNOWN_TO_NUMPY = "torch.bfloat16"
@@ -28,7 +27,7 @@ def is_tensor(value: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TensorRows:
-    """A matrix in a tensor, wherever it is: slices come as NumPy arrays, the tensor itself for those who can use it."""
+    """A matrix in a tensor on any device: slices are NumPy arrays; ``tensor`` is there for code that can use it."""
 
     tensor: Any
     name: str
@@ -40,14 +39,14 @@ class TensorRows:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """the type of the numbers that a slice comes in"""
+        """the type of the numbers in a slice"""
         return self[:0].dtype
 
     @cached_property
     def array(self) -> AnyArray | None:
-        """the same memory as a NumPy array, if it is in the processor's reach and NumPy knows its numbers"""
-        near = self.tensor.device.type == "cpu" and str(self.tensor.dtype) != _UNKNOWN_TO_NUMPY
-        return tensor_array(self.tensor, name=self.name) if near else None
+        """the same memory as a NumPy array, if it is on the CPU and NumPy has its number type"""
+        shared = self.tensor.device.type == "cpu" and str(self.tensor.dtype) != _UNKNOWN_TO_NUMPY
+        return tensor_array(self.tensor, name=self.name) if shared else None
 
     def __getitem__(self, rows: slice) -> AnyArray:
         return tensor_array(self.tensor[rows], name=self.name)
@@ -71,24 +70,22 @@ def tensor_array(tensor: Any, *, name: str) -> AnyArray:
 
 
 _MAPS = Path("/proc/self/maps")
-READ_ONLY = "r"
 
 
 def file_behind_map(array: AnyArray, *, name: str) -> FileArray | None:
-    """The array in the file behind a memory map, or None where it is no map or its place in the file is not known.
+    """The array in the file behind a memory map; None if it is no map or its offset in the file is unknown.
 
-    It is known for read-only maps whose numbers lie in one piece, on Linux, while the file that was mapped is still the
-    one at its path. Maps that can be written to are taken as they are.
+    The offset is known for contiguous read-only maps, on Linux, while the mapped file is still the one at its path.
+    Writable maps are used as they are.
     """
     root = _root(array)
     if root is None or not array.nbytes or not (array.flags.c_contiguous or array.flags.f_contiguous):
         return None
     mapped: Any = root._mmap  # type: ignore[attr-defined]  # NumPy has no public name for it
     first = np.frombuffer(mapped, np.uint8).__array_interface__["data"][0]
-    place = array.__array_interface__["data"][0] - first
-    offset = root.offset - root.offset % mmap.ALLOCATIONGRANULARITY + place
+    offset = root.offset - root.offset % mmap.ALLOCATIONGRANULARITY + array.__array_interface__["data"][0] - first
     try:
-        opened = OpenFile(Address(name, Path(root.filename)))  # type: ignore[arg-type]  # _root looked
+        opened = OpenFile(Address(name, Path(root.filename)))  # type: ignore[arg-type]  # _root has checked
     except (OSError, InputError):
         return None
     whole = opened.stamp.size >= offset + array.nbytes
@@ -102,16 +99,16 @@ def _root(array: AnyArray) -> np.memmap[Any, Any] | None:
     each: Any = array
     while isinstance(each, np.ndarray):
         if isinstance(each, np.memmap) and isinstance(each._mmap, mmap.mmap):  # type: ignore[attr-defined]
-            return each if each.mode == READ_ONLY and each.filename is not None else None
+            return each if each.mode == "r" and each.filename is not None else None
         each = each.base
     return None
 
 
 def _mapped_file(address: int) -> tuple[int, str] | None:
-    """The inode and the path of the file that is mapped at an address of this process; None where nobody says.
+    """The inode and the path of the file that is mapped at an address of this process; None if the system does not say.
 
-    The path is where the file is now, with " (deleted)" behind it if it is nowhere. The device is not looked at: on
-    btrfs and overlayfs it is another number than a file's own facts have.
+    The path is where the file is now, followed by " (deleted)" if it was removed. The device is ignored: on btrfs and
+    overlayfs it differs from what ``os.stat`` says.
     """
     try:
         lines = _MAPS.read_bytes().decode(errors="surrogateescape").split("\n")
@@ -139,21 +136,22 @@ def as_sliceable(source: object, *, name: str) -> Any:
 
 
 def as_array(source: object, *, name: str) -> AnyArray:
-    """The source as a NumPy array, without a copy where there need be none."""
+    """The source as a NumPy array, without a copy where possible."""
     if isinstance(source, np.ma.MaskedArray):
         raise InputError(name, "is a masked array", "fill the masked values first, with its filled(value)")
     if type(source) in (np.ndarray, np.memmap):
-        return numpy_floats(source)  # type: ignore[arg-type]  # just seen to be one of these
+        return numpy_floats(source)  # type: ignore[arg-type]  # checked above
     if is_tensor(source):
         return tensor_array(source, name=name)
     try:
         array = np.asarray(source)
-    except Exception as error:  # __array__ is somebody else's code
+    except Exception as error:  # __array__ is third-party code
         raise InputError(name, f"cannot be read as an array: {_why(source, error)}") from error
     if array.ndim == 0:
-        raise InputError(
-            name, f"is {_described(source)}, not an array", "give an array, a tensor, lists of numbers or a path"
-        )
+        kind = "None" if source is None else f"a {type(source).__name__}"
+        if hasattr(source, "toarray"):
+            kind = f"a sparse matrix ({type(source).__name__}; use its toarray())"
+        raise InputError(name, f"is {kind}, not an array", "give an array, a tensor, lists of numbers or a path")
     return numpy_floats(array)
 
 
@@ -174,11 +172,3 @@ def _why(source: object, error: Exception) -> str:
         if other is not None and lengths[0] is not None and lengths[other] is not None:
             return f"row {other} has {lengths[other]} numbers and row 0 has {lengths[0]} (rows count from 0)"
     return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
-
-
-def _described(source: object) -> str:
-    if source is None:
-        return "None"
-    if hasattr(source, "toarray"):
-        return f"a sparse matrix ({type(source).__name__}; use its toarray())"
-    return f"a {type(source).__name__}"

@@ -9,31 +9,39 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from unhub.foundation.optional import require
-from unhub.io.address import Address
+from unhub.io.address import Address, Contents
 from unhub.io.arrow_table import StoredTable, table_contents
-from unhub.io.contents import Contents
 from unhub.io.limits import check_loaded_whole, check_size
 
+FILE_MAGIC = b"ARROW1"
 _FIRST_FEATHER_MAGIC = b"FEA1"
 _END_OF_STREAM = b"\x00\x00\x00\x00"
+_CONTINUES = 0xFFFFFFFF
+_DICTIONARY, _BATCH = 2, 3  # kinds of message
+_BLOCK, _BUFFER = 24, 16  # bytes of the structs
+_STORED_AS_IS = -1  # in place of the length of a compressed buffer
+_LONGEST_METADATA = 100_000_000
 
 
 def read_arrow(address: Address) -> Contents:
     """The columns of the file; vectors are lists of equal length.
 
-    Each batch is read when it is asked for. The file is not mapped: one that is cut short would end the process.
+    Each batch is read on demand. The file is not mapped: one that is cut short would end the process.
     """
     with address.open() as file:
         magic = file.read(len(FILE_MAGIC))
+        if magic.startswith(_FIRST_FEATHER_MAGIC):
+            raise address.problem("is of the first feather version; write it again with pyarrow.feather.write_feather.")
+        is_file = magic == FILE_MAGIC
+        sizes = list(_file_batches(file, address.size) if is_file else _stream_batches(file))
         file.seek(-min(len(_END_OF_STREAM), address.size), 2)
         tail = file.read()
-        if not magic.startswith(_FIRST_FEATHER_MAGIC):
-            _check_sizes(address, list(batch_sizes(file, address.size)), whole=magic != FILE_MAGIC)
-    if magic.startswith(_FIRST_FEATHER_MAGIC):
-        raise address.problem("is of the first feather version; write it again with pyarrow.feather.write_feather.")
+    if not is_file:  # a stream is read whole
+        check_size(address, sum(sizes))
+    check_loaded_whole(address, "", max(sizes, default=0), what="a single batch of it")
     pa, ipc = require("pyarrow", extra="files"), require("pyarrow.ipc", extra="files")
     source = pa.OSFile(str(address.path))
-    if magic == FILE_MAGIC:
+    if is_file:
         reader = ipc.open_file(source)
         return _contents(address, reader.schema, reader.num_record_batches, reader.get_batch)
     if tail != _END_OF_STREAM:
@@ -43,15 +51,8 @@ def read_arrow(address: Address) -> Contents:
     return _contents(address, stream.schema, len(batches), batches.__getitem__)
 
 
-def _check_sizes(address: Address, sizes: list[int], *, whole: bool) -> None:
-    """An error if a batch does not fit in memory, or all of them in a stream, which is read whole."""
-    if whole:
-        check_size(address, sum(sizes))
-    check_loaded_whole(address, "", max(sizes, default=0), what="a single batch of it")
-
-
 def _contents(address: Address, schema: Any, count: int, unlocked: Callable[[int], Any]) -> Contents:
-    lock = threading.Lock()  # one reader, which seeks, for all threads; what it gives is a view that they can share
+    lock = threading.Lock()  # all threads share one reader, which seeks; its batches are views that they can share
 
     def batch(chunk: int) -> Any:
         with lock:
@@ -65,22 +66,19 @@ def _contents(address: Address, schema: Any, count: int, unlocked: Callable[[int
     def head(column: str) -> Any:
         return next(array for chunk in range(count) if len(array := read(column, chunk)[0]))
 
-    stored = StoredTable(schema, lengths, read, head, lambda column, dim: range(count))
-    return table_contents(address, stored)
-
-
-FILE_MAGIC = b"ARROW1"
-_CONTINUES = 0xFFFFFFFF
-_DICTIONARY, _BATCH = 2, 3  # kinds of message
-_BLOCK, _BUFFER = 24, 16  # bytes of the structs
-_STORED_AS_IS = -1  # in place of the length of a compressed buffer
-_LONGEST_METADATA = 100_000_000
+    return table_contents(address, StoredTable(schema, lengths, read, head, lambda column, dim: range(count)))
 
 
 @dataclass(frozen=True)
 class _Table:
+    """A table of a flatbuffer."""
+
     data: bytes
     place: int
+
+    @classmethod
+    def root(cls, data: bytes) -> _Table:
+        return cls(data, struct.unpack_from("<I", data)[0])
 
     def _field(self, number: int) -> int:
         """Where a field of the table is; 0 if it was left out."""
@@ -99,44 +97,36 @@ class _Table:
         return _Table(self.data, place + struct.unpack_from("<I", self.data, place)[0]) if place else None
 
     def structs(self, number: int, kind: str, size: int) -> Iterator[tuple[int, ...]]:
-        found = self._field(number)
-        if not found:
+        field = self._field(number)
+        if not field:
             return
-        place = found + struct.unpack_from("<I", self.data, found)[0]
+        place = field + struct.unpack_from("<I", self.data, field)[0]
         for each in range(struct.unpack_from("<I", self.data, place)[0]):
             yield struct.unpack_from(kind, self.data, place + 4 + each * size)
 
 
-def _root(data: bytes) -> _Table:
-    return _Table(data, struct.unpack_from("<I", data)[0])
-
-
-def batch_sizes(file: BinaryIO, size: int) -> Iterator[int]:
-    """Bytes that each batch of a file, or of a stream, becomes; dictionaries are batches too."""
-    file.seek(0)
-    return _of_file(file, size) if file.read(len(FILE_MAGIC)) == FILE_MAGIC else _of_stream(file)
-
-
-def _of_file(file: BinaryIO, size: int) -> Iterator[int]:
+def _file_batches(file: BinaryIO, size: int) -> Iterator[int]:
+    """Bytes that each batch of a file becomes; dictionaries are batches too."""
     tail = 4 + len(FILE_MAGIC)
     file.seek(max(0, size - tail))
     length = struct.unpack("<i", file.read(4))[0]
     if not 0 < length <= min(size, _LONGEST_METADATA):
         raise ValueError(f"its footer is said to be {length:,} bytes long")
     file.seek(size - tail - length)
-    footer = _root(file.read(length))
+    footer = _Table.root(file.read(length))
     for field in (2, 3):  # dictionaries, batches
         for start, _, _ in footer.structs(field, "<qi4xq", _BLOCK):
             file.seek(start)
             message = _message(file)
-            yield 0 if message is None else _becomes(message, file)
+            yield 0 if message is None else _unpacked_size(message, file)
 
 
-def _of_stream(file: BinaryIO) -> Iterator[int]:
+def _stream_batches(file: BinaryIO) -> Iterator[int]:
+    """Bytes that each batch of a stream becomes."""
     file.seek(0)
     while (message := _message(file)) is not None:
         body = file.tell()
-        yield _becomes(message, file)
+        yield _unpacked_size(message, file)
         file.seek(body + message.number(3, "<q"))
 
 
@@ -150,10 +140,10 @@ def _message(file: BinaryIO) -> _Table | None:
         return None
     if length > _LONGEST_METADATA:
         raise ValueError(f"the metadata of a batch are said to be {length:,} bytes long")
-    return _root(file.read(length))
+    return _Table.root(file.read(length))
 
 
-def _becomes(message: _Table, file: BinaryIO) -> int:
+def _unpacked_size(message: _Table, file: BinaryIO) -> int:
     """Bytes of all buffers of a batch, unpacked."""
     body, kind, batch = file.tell(), message.number(1, "<B"), message.table(2)
     if kind == _DICTIONARY and batch is not None:

@@ -1,7 +1,7 @@
 """An array that stays in its file and is read in blocks, without mapping the file into memory.
 
-A mapped file that is cut short ends the process (SIGBUS), and one that is rewritten gives old and new numbers mixed.
-Here every read is a copy, a short read is an error, and so is a file that is not as it was when it was opened.
+A mapped file that is cut short ends the process (SIGBUS), and one that is rewritten mixes old and new numbers. Here
+every read is a copy, and a short read or a file that has changed since it was opened is an error.
 """
 
 from __future__ import annotations
@@ -10,28 +10,35 @@ import math
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import stamp_of
 from unhub.foundation.types import AnyArray, IntArray
 from unhub.io.address import Address
 
 SCATTERED = 8
-"""rows between the first and the last that is wanted, for each that is, up to which they are read in one piece"""
+"""how many rows may be read for each wanted one before rows are read one by one"""
 
 
-def changed_file(address: Address) -> InputError:
-    """The error for a file that is not as it was when it was opened."""
-    return address.problem("was changed while it was being read; start again when nothing writes to it.")
+def fill(array: AnyArray, read: Callable[[memoryview, int], int]) -> bool:
+    """Whether a contiguous array could be filled by ``read(room, bytes so far)``, which says how many bytes it read."""
+    room = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
+    start = 0
+    while start < array.nbytes:
+        count = read(room[start:], start)
+        if not count:
+            return False
+        start += count
+    return True
 
 
 class OpenFile:
-    """A file that stays open to be read in pieces, the same one all along; it is closed when nobody holds it any more.
+    """One file that stays open to be read in pieces, until nothing refers to it.
 
-    version: the size and time that it must have, of a file that was opened before, perhaps on another machine.
+    version: the size and time that it must have, if it was opened before, perhaps on another machine.
     """
 
     def __init__(self, address: Address, version: tuple[int, int] | None = None) -> None:
@@ -42,7 +49,7 @@ class OpenFile:
         self.stamp = stamp_of(os.fstat(self._number))
         self._turn = threading.Lock()
         if version not in (None, self.stamp.version):
-            raise changed_file(address)
+            raise address.changed()
 
     def from_start(self) -> BinaryIO:
         """The same file to read a header from; closing it leaves this one open."""
@@ -50,34 +57,28 @@ class OpenFile:
         return open(self._number, "rb", closefd=False)
 
     def check(self) -> None:
-        """An error if the file was written to since it was opened. One that another has replaced is still itself."""
+        """An error if the file was written to since it was opened. Replacing it leaves the open file as it was."""
         if stamp_of(os.fstat(self._number)) != self.stamp:
-            raise changed_file(self.address)
+            raise self.address.changed()
 
     def read_into(self, array: AnyArray, offset: int) -> None:
-        """Fills an array whose values lie one after the other with the bytes from ``offset`` on."""
-        if not array.nbytes:
-            return
-        room = array.reshape(-1).view(np.uint8).data
-        while len(room):
-            count = self._read(room, offset)
-            if count == 0:
-                raise changed_file(self.address)
-            room, offset = room[count:], offset + count
+        """Fills a contiguous array with the bytes from ``offset`` on."""
+        if not fill(array, lambda room, done: self._read(room, offset + done)):
+            raise self.address.changed()
 
     def _read(self, room: memoryview, offset: int) -> int:
         if hasattr(os, "preadv"):
             return os.preadv(self._number, [room], offset)
-        with self._turn, open(self._number, "rb", buffering=0, closefd=False) as file:  # Windows: one place for all
+        with self._turn, open(self._number, "rb", buffering=0, closefd=False) as file:  # Windows: one position
             file.seek(offset)
             return file.readinto(room)
 
 
 class FileArray:
-    """An array of a file: its place and type are known, blocks along the first axis are read when they are asked for.
+    """An array of a file: its offset and type are known, blocks along the first axis are read on demand.
 
-    ``in_memory`` is the whole of it once ``load`` has read it; it is ours alone, so that no change on disk reaches it.
-    It travels to another process as its path, size and time.
+    ``in_memory`` is the whole array once ``load`` has read it; no change on disk reaches it. It is pickled as its path,
+    size and time.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class FileArray:
         self.in_memory: AnyArray | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _array, (self._address, self._version, self._offset, self.shape, self.dtype, self.fortran)
+        return _reopen, (self._address, self._version, self._offset, self.shape, self.dtype, self.fortran)
 
     @property
     def ndim(self) -> int:
@@ -121,7 +122,7 @@ class FileArray:
         return FileArray(self._opened(), self._offset + index * size, self.shape[1:], self.dtype)
 
     def load(self) -> AnyArray:
-        """The whole array in memory, read once; the file is let go of."""
+        """The whole array in memory, read once; the file is closed."""
         if self.in_memory is None:
             whole = self._read(0, self.shape[0])
             whole.flags.writeable = False
@@ -130,28 +131,28 @@ class FileArray:
         return self.in_memory
 
     def _opened(self) -> OpenFile:
-        """The file, opened again if it was let go of."""
+        """The file, opened again if it was closed."""
         return self._file or OpenFile(self._address, self._version)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | IntArray) -> AnyArray:
+        block: AnyArray
         if self.in_memory is not None:
-            picked: AnyArray = self.in_memory[rows]
-            return picked
-        if isinstance(rows, slice):
+            block = self.in_memory[rows]
+        elif isinstance(rows, slice):
             start, stop, step = rows.indices(self.shape[0])
             if step != 1:
                 raise TypeError(f"blocks of rows are read, not every {step}th row")
-            return self._read(start, max(start, stop))
-        if not len(rows):
-            return self._read(0, 0)
-        first, last = int(rows.min()), int(rows.max())
-        if last - first < SCATTERED * len(rows):
-            found: AnyArray = self._read(first, last + 1)[rows - first]
-            return found
-        return np.concatenate([self._read(row, row + 1) for row in rows.tolist()])
+            block = self._read(start, max(start, stop))
+        elif not len(rows):
+            block = self._read(0, 0)
+        elif (span := int(rows.max()) - (first := int(rows.min()))) < SCATTERED * len(rows):
+            block = self._read(first, first + span + 1)[rows - first]
+        else:
+            block = np.concatenate([self._read(row, row + 1) for row in rows.tolist()])
+        return block
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         whole = self[:]
@@ -159,11 +160,12 @@ class FileArray:
 
     def _read(self, start: int, stop: int) -> AnyArray:
         file = self._file
-        if file is None and self.in_memory is not None:  # another thread has read the whole of it meanwhile
-            rows: AnyArray = self.in_memory[start:stop]
-            return rows
+        block: AnyArray
+        if file is None and self.in_memory is not None:  # another thread has read all of it meanwhile
+            block = self.in_memory[start:stop]
+            return block
         file = file or self._opened()
-        block: AnyArray = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self.fortran else "C")
+        block = np.empty((stop - start, *self.shape[1:]), self.dtype, order="F" if self.fortran else "C")
         item = self.dtype.itemsize
         if not self.fortran:
             file.read_into(block, self._offset + start * item * math.prod(self.shape[1:]))
@@ -177,8 +179,9 @@ class FileArray:
         return block
 
 
-def _array(address: Address, version: tuple[int, int], *described: Any) -> FileArray:
-    offset, shape, dtype, fortran = described
+def _reopen(
+    address: Address, version: tuple[int, int], offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], fortran: bool
+) -> FileArray:
     return FileArray(OpenFile(address, version), offset, shape, dtype, fortran=fortran)
 
 

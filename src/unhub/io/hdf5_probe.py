@@ -1,7 +1,7 @@
 """What a child process finds in an HDF5 file; run by its path with limits, see ``foundation.probing``.
 
-It looks at everything the parent will look at afterwards: groups, types, chunk indexes, and the heap that text is kept
-in, where the HDF5 library can loop for ever. So this file must not import anything of unhub.
+It reads everything that the parent will read afterwards: groups, types, chunk indexes, and the heap of texts, in which
+the HDF5 library can loop forever. It is run by itself, so it must not import anything of unhub.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import Any
 _DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF = 1, 2, 3, 4, 5, 6, 32000
 _FILTERS = (_DEFLATE, _SHUFFLE, _FLETCHER, _SZIP, _NBIT, _SCALE_OFFSET, _LZF)
 _COMPRESSORS = (_DEFLATE, _SZIP, _LZF)
-_RARE = (_SZIP, _NBIT, _SCALE_OFFSET)  # old code that damage leads out of bounds: all of it is read here first
+_RARE = (_SZIP, _NBIT, _SCALE_OFFSET)  # old code that a damaged file leads out of bounds: such data are read here first
 _MOST_OBJECTS = 100_000
 _BLOCK = 4096  # texts at once
-
-Listing = list[dict[str, Any]]
 
 
 def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
@@ -29,20 +27,18 @@ def probe(path: str, ratio: int, limit: int, text: str | None = None) -> Any:
     import h5py
 
     with h5py.File(path, "r") as file:
-        return _texts(file[text]) if text is not None else _listing(h5py, file, ratio, limit)
-
-
-def _listing(h5py: Any, file: Any, ratio: int, limit: int) -> Listing:
-    return [
-        {"key": path.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
-        for path, item in _objects(h5py, file.id)
-        if isinstance(item, h5py.h5d.DatasetID)
-    ]
+        if text is not None:
+            return _texts(file[text])
+        return [
+            {"key": key.decode(errors="surrogateescape"), **_facts(h5py, h5py.Dataset(item), ratio, limit)}
+            for key, item in _objects(h5py, file.id)
+            if isinstance(item, h5py.h5d.DatasetID)
+        ]
 
 
 def _objects(h5py: Any, root: Any) -> Iterator[tuple[bytes, Any]]:
     """The objects of a file by their path, each once; only hard links are followed, and so no other file is opened."""
-    here, seen = h5py.h5o.get_info(root).fileno, {h5py.h5o.get_info(root).addr}
+    here, visited = h5py.h5o.get_info(root).fileno, {h5py.h5o.get_info(root).addr}
     waiting = [(b"", root, name) for name in reversed(list(root))]
     while waiting:
         path, group, name = waiting.pop()
@@ -54,10 +50,10 @@ def _objects(h5py: Any, root: Any) -> Iterator[tuple[bytes, Any]]:
         info = h5py.h5o.get_info(item)
         if info.fileno != here:
             raise ValueError("a link in it leads to another file")
-        if info.addr in seen:
+        if info.addr in visited:
             continue
-        seen.add(info.addr)
-        if len(seen) > _MOST_OBJECTS:
+        visited.add(info.addr)
+        if len(visited) > _MOST_OBJECTS:
             raise ValueError(f"it holds more than {_MOST_OBJECTS:,} groups and datasets")
         yield path + name, item
         if isinstance(item, h5py.h5g.GroupID):
@@ -68,7 +64,9 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
     shape, kind = dataset.shape or (), dataset.attrs.get("MATLAB_class")
     is_text = h5py.check_string_dtype(dataset.dtype) is not None
     chunks = dataset.chunks or ()
-    filters = _filters(dataset)
+    plan = dataset.id.get_create_plist()
+    described = [plan.get_filter(index) for index in range(plan.get_nfilters())]
+    filters = [(int(each[0]), each[3].decode(errors="replace")) for each in described]
     facts = {
         "bytes": math.prod(shape) * dataset.dtype.itemsize,
         "chunk": math.prod(chunks) * dataset.dtype.itemsize if chunks else 0,
@@ -83,20 +81,14 @@ def _facts(h5py: Any, dataset: Any, ratio: int, limit: int) -> dict[str, Any]:
     return facts
 
 
-def _filters(dataset: Any) -> list[tuple[int, str]]:
-    plan = dataset.id.get_create_plist()
-    described = [plan.get_filter(place) for place in range(plan.get_nfilters())]
-    return [(int(each[0]), each[3].decode(errors="replace")) for each in described]
-
-
 def _problem(h5py: Any, dataset: Any, filters: list[tuple[int, str]], is_text: bool) -> str | None:
     plan = dataset.id.get_create_plist()
-    if dataset.dtype.hasobject and not is_text:  # kept in the heap, as text is
+    if dataset.dtype.hasobject and not is_text:  # stored in the heap, as text is
         return "holds lists or references and neither numbers nor text"
     if plan.get_layout() == h5py.h5d.VIRTUAL:
         return "is put together from other files (a virtual dataset)"
     if plan.get_external_count():
-        return "keeps its numbers in other files (external storage)"
+        return "stores its numbers in other files (external storage)"
     for code, name in filters:
         if code not in _FILTERS:
             return f"is packed by a filter that is not read ({name or 'no name'}, number {code})"
@@ -125,13 +117,14 @@ def _try_chunks(dataset: Any, filters: list[int], ratio: int, limit: int) -> Non
 def _texts(dataset: Any) -> list[str]:
     """Every text; they cannot be longer together than the file, unless one is used over and over to fill memory."""
     most = dataset.file.id.get_filesize() + math.prod(dataset.shape) * dataset.dtype.itemsize
-    view, found, total = dataset.asstr(), [], 0
+    view, total = dataset.asstr(), 0
+    texts: list[str] = []
     if not dataset.shape:
         return [view[()]]
     for start in range(0, dataset.shape[0], _BLOCK):
-        some = view[start : start + _BLOCK].ravel().tolist()
-        total += sum(map(len, some))
+        block = view[start : start + _BLOCK].ravel().tolist()
+        total += sum(map(len, block))
         if total > most:
             raise ValueError("its texts are longer than the whole file")
-        found += some
-    return found
+        texts += block
+    return texts

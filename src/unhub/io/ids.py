@@ -15,16 +15,20 @@ from unhub.foundation.pairing import ids_fingerprint, pairing_beside, record_bes
 from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, Sliceable
 from unhub.foundation.wording import argument
-from unhub.io.address import Address, check_is_file, check_not_empty, find, translate_errors
+from unhub.io.address import Address, choose, find
 from unhub.io.arrays import as_array
-from unhub.io.contents import choose
-from unhub.io.formats import FORMATS, check_extension, read_contents
+from unhub.io.formats import FORMATS, read_contents
 from unhub.io.limits import check_loaded_whole
 from unhub.io.text import read_json, read_lines, read_table
 
+TEXTS = (".txt", ".csv", ".tsv", ".json")
+
+_BESIDE = (".ids.txt", ".ids.json", ".ids.npy")
+_HEADING = re.compile(r"_?ids?|key|name|docid|qid|.+[_-]ids?", re.IGNORECASE)
+
 
 class Ids(tuple[str, ...]):
-    """Ids as text; ``integers`` says that all of them were whole numbers where they came from."""
+    """Ids as text; ``integers`` says that all of them were whole numbers in their source."""
 
     integers: bool = False
 
@@ -56,11 +60,18 @@ def id_strings(values: Any, subject: str) -> Ids:
     if array.dtype.kind in "iu":
         return Ids.of_integers(array.tolist())
     if array.dtype.kind in "UT":
-        return _whole(Ids(map(str, array.tolist())), subject)
+        return _check_utf8(Ids(map(str, array.tolist())), subject)
     return listed_ids(array.tolist(), subject)
 
 
-def _one(value: object, row: int, subject: str) -> str:
+def listed_ids(values: Sequence[Any], subject: str) -> Ids:
+    """The ids of a list that may mix text and numbers."""
+    if values and all(kind is int or issubclass(kind, np.integer) for kind in set(map(type, values))):
+        return Ids.of_integers(values)
+    return _check_utf8(Ids(_id_text(value, row, subject) for row, value in enumerate(values)), subject)
+
+
+def _id_text(value: object, row: int, subject: str) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     known = isinstance(value, str | int | np.integer) or (isinstance(value, float) and value.is_integer())
@@ -71,32 +82,17 @@ def _one(value: object, row: int, subject: str) -> str:
     return str(int(value)) if isinstance(value, float) else str(value)
 
 
-def listed_ids(values: Sequence[Any], subject: str) -> Ids:
-    """The ids of a list that may mix text and numbers."""
-    if values and all(kind is int or issubclass(kind, np.integer) for kind in set(map(type, values))):
-        return Ids.of_integers(values)
-    return _whole(Ids(_one(value, row, subject) for row, value in enumerate(values)), subject)
-
-
-def _whole(ids: Ids, subject: str) -> Ids:
-    """The ids, if all can be written as UTF-8: JSON can hold half of a character, which no file of text can."""
+def _check_utf8(ids: Ids, subject: str) -> Ids:
+    """The ids, if all can be written as UTF-8: JSON can hold half of a character, which no text file can."""
     try:
         "".join(ids).encode()
     except UnicodeEncodeError as error:
-        row, text = next((row, text) for row, text in enumerate(ids) if _is_broken(text))
+        row, text = next((row, text) for row, text in enumerate(ids) if re.search("[\ud800-\udfff]", text))
         raise InputError(
             f"{subject} has {short_repr(text)} as id of row {row} (rows count from 0), and a part of it is half of a "
             "character (a lone surrogate); write the ids again as UTF-8 text."
         ) from error
     return ids
-
-
-def _is_broken(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
-_BESIDE = (".ids.txt", ".ids.json", ".ids.npy")
-_HEADING = re.compile(r"_?ids?|key|name|docid|qid|.+[_-]ids?", re.IGNORECASE)
 
 
 def read_ids(source: Any, *, name: str = "ids") -> Ids:
@@ -116,14 +112,14 @@ def read_ids(source: Any, *, name: str = "ids") -> Ids:
 
 
 def find_beside(address: Address) -> Path | None:
-    """The first that exists of ``X.ids.txt``, ``X.ids.json`` and ``X.ids.npy`` next to ``X.npy``."""
+    """The file of ids next to ``X.npy``: the first that exists of ``X.ids.txt``, ``X.ids.json`` and ``X.ids.npy``."""
     paths = (address.path.with_suffix(ending) for ending in _BESIDE)
     return next((path for path in paths if path.is_file()), None)
 
 
 def check_pairing(address: Address, rows: Sliceable, ids: tuple[str, ...] | None) -> None:
-    """Refuses vectors and ids beside them that ``unhub encode`` did not write together; others are not its business."""
-    pairing = pairing_beside(address.path) if address.path.suffix.lower() == ".npy" else None
+    """An error if ``unhub encode`` wrote the vectors or the ids next to them, but not both together."""
+    pairing = pairing_beside(address.path) if address.suffix == ".npy" else None
     if pairing is None:
         return
     if not pairing.finished:
@@ -143,17 +139,12 @@ def check_pairing(address: Address, rows: Sliceable, ids: tuple[str, ...] | None
 
 
 def _read(address: Address) -> Ids:
-    suffix = address.path.suffix.lower()
-    if suffix not in _READERS:
+    if not address.path.is_dir():
+        address.check_file([*_READERS, *FORMATS])
+    if address.suffix not in _READERS:
         return _from_arrays(address)
-    check_is_file(address)
-    check_not_empty(address)
-    with translate_errors(address, "ids"):
-        return _READERS[suffix](address)
-
-
-def _from_lines(address: Address) -> Ids:
-    return Ids(read_lines(address))
+    with address.reading("ids"):
+        return _READERS[address.suffix](address)
 
 
 def _from_json(address: Address) -> Ids:
@@ -172,7 +163,7 @@ def _from_table(address: Address) -> Ids:
 
 
 _READERS: dict[str, Callable[[Address], Ids]] = {
-    ".txt": _from_lines,
+    ".txt": lambda address: Ids(read_lines(address)),
     ".json": _from_json,
     ".csv": _from_table,
     ".tsv": _from_table,
@@ -180,22 +171,15 @@ _READERS: dict[str, Callable[[Address], Ids]] = {
 
 
 def _from_arrays(address: Address) -> Ids:
-    if address.path.is_file():
-        check_extension(address, [*_READERS, *FORMATS])
     contents, label = read_contents(address)
     columns = [key for key in contents.parts if contents.could_be_ids(key)]
-    named = [key for key in contents.id_names if key in columns] or [
-        key for key in (contents.probable_ids,) if key is not None
-    ]
+    named = [key for key in (*contents.id_names, contents.probable_ids) if key in columns]
     key = choose(address, contents, candidates=named[:1] or columns, wanted="columns of ids")
     if not contents.could_be_ids(key):
         shape = contents.parts[key].shape
         raise address.problem(f"has shape {shape}; ids are one column of text or numbers.")
-    with translate_errors(address, label):
+    with address.reading(label):
         return id_strings(contents.parts[key].load(), address.subject(key))
-
-
-TEXTS = (".txt", ".csv", ".tsv", ".json")
 
 
 def read_numbers(source: Any, *, name: str) -> AnyArray:
@@ -207,8 +191,7 @@ def read_numbers(source: Any, *, name: str) -> AnyArray:
     if not isinstance(source, str | os.PathLike):
         return as_array(source, name=name)
     address = find(source, name=name)
-    listed = address.path.suffix.lower() in TEXTS
-    values = np.array(read_ids(source, name=name)) if listed else read_column(address)
+    values = np.array(read_ids(source, name=name)) if address.suffix in TEXTS else read_column(address)
     try:
         return values.astype(np.float64)
     except ValueError as error:
@@ -216,17 +199,17 @@ def read_numbers(source: Any, *, name: str) -> AnyArray:
 
 
 def read_column(address: Address) -> AnyArray:
-    """The array that was named, or the only column of the file, read whole."""
+    """The array that the address names, or the only column of the file, read whole."""
     contents, label = read_contents(address)
     columns = [key for key in contents.parts if contents.could_be_ids(key) and key not in contents.id_names]
     key = choose(address, contents, candidates=columns, wanted="columns of values")
     part = contents.parts[key]
     if 0 in part.shape:
         raise InputError(f"{address.subject(key)} has shape {part.shape}: there are no values; give at least one.")
-    with translate_errors(address, label):
+    with address.reading(label):
         values = np.asarray(part.load()[:])
         if values.dtype == object:
             longest = max((len(str(each)) for each in values.ravel().tolist()), default=0)
-            check_loaded_whole(address, key, 4 * longest * values.size)  # NumPy gives every text the longest's room
+            check_loaded_whole(address, key, 4 * longest * values.size)  # NumPy pads every text to the longest
             values = values.astype(str)
     return values.ravel() if values.ndim == 2 and 1 in values.shape else values

@@ -11,9 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from unhub.foundation.types import AnyArray
-from unhub.io.address import Address
-from unhub.io.contents import Contents, Part
-from unhub.io.hdf5 import Dataset, dataset_part, datasets
+from unhub.io.address import Address, Contents, Part
+from unhub.io.hdf5 import Dataset, datasets
 from unhub.io.limits import check_size
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -28,6 +27,20 @@ _CLASSES = {
 }
 _NOT_READ = np.dtype("V")  # cells, structures, objects, sparse matrices: a damaged one can crash SciPy
 _ID_NAMES = ("ids", "id")
+
+_HEADER = 128
+_ORDERS = {b"IM": "<", b"MI": ">"}
+_UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
+_OF_SHAPE, _OF_NAME = (5, 6), (1, 2, 16)  # data types that writers use for these
+_KINDS = {1: (1, 2, 16), 2: (3, 4, 17), 4: (5, 6, 7, 18), 8: (9, 12, 13)}  # data types by bytes per value
+_SIZES = {kind: size for size, kinds in _KINDS.items() for kind in kinds}
+_CHARACTERS, _NUMBERS = 4, range(6, 16)  # classes of matrices that are read
+_CLASS, _COMPLEX = 0xFF, 0x0800  # parts of the flags
+_TEXT_BYTES, _NUMBER_BYTES = 4, 8  # of each entry of a matrix in memory
+_START = 8192  # bytes of a matrix that surely hold its first four tags
+_OLD_SIZES = (8, 4, 4, 2, 2, 1)  # bytes per value in version 4, by data type
+_OLD_SPARSE, _OLD_CLASSES = 2, 3
+_OLD_TYPES = 5000  # in the right byte order, the first number of a header is below this
 
 
 class Transposed:
@@ -44,7 +57,9 @@ class Transposed:
 
 def read_matlab(address: Address) -> Contents:
     """The variables of the file by name."""
-    if _is_hdf5(address):
+    with address.open() as file:
+        head = file.read(max(_SIGNATURE_OFFSETS) + len(_HDF5_SIGNATURE))
+    if any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS):
         return Contents({key: _hdf5_part(dataset) for key, dataset in datasets(address).items() if key[0] != "#"})
     import scipy.io
 
@@ -52,19 +67,13 @@ def read_matlab(address: Address) -> Contents:
         complex_names = check_tags(file, address)
     listed = scipy.io.whosmat(str(address.path), appendmat=False)
     kinds = {key: (shape, "complex" if key in complex_names else kind) for key, shape, kind in listed}
-    if len(kinds) < len(listed) or not complex_names <= kinds.keys():  # what is listed is not what would be loaded
+    if len(kinds) < len(listed) or not complex_names <= kinds.keys():  # the listing is not what would be loaded
         raise ValueError("it has two variables of one name")
     return Contents({key: _part(address, key, shape, kind) for key, (shape, kind) in kinds.items()})
 
 
-def _is_hdf5(address: Address) -> bool:
-    with address.open() as file:
-        head = file.read(max(_SIGNATURE_OFFSETS) + len(_HDF5_SIGNATURE))
-    return any(head.startswith(_HDF5_SIGNATURE, offset) for offset in _SIGNATURE_OFFSETS)
-
-
 def _hdf5_part(dataset: Dataset) -> Part:
-    part, kind = dataset_part(dataset), dataset.matlab_class
+    part, kind = dataset.part(), dataset.facts["class"]
     if kind is None or len(part.shape) != 2:
         return part
     shape = (part.shape[1], part.shape[0])
@@ -72,59 +81,40 @@ def _hdf5_part(dataset: Dataset) -> Part:
 
 
 def _part(address: Address, key: str, shape: tuple[int, ...], kind: str) -> Part:
-    dtype = _CLASSES.get(kind, _NOT_READ)
     if key in _ID_NAMES:  # MATLAB has no vectors, only matrices of one row or one column
-        return Part((max(shape),), dtype, partial(_ids, address, key))
-    return Part(shape, dtype, partial(_load, address, key))
+        shape = (max(shape),)
+    return Part(shape, _CLASSES.get(kind, _NOT_READ), partial(_load, address, key))
 
 
 def _load(address: Address, key: str) -> Any:
     import scipy.io
 
-    return scipy.io.loadmat(str(address.path), variable_names=[key], appendmat=False)[key]
-
-
-def _ids(address: Address, key: str) -> AnyArray:
-    values = np.ravel(_load(address, key))
-    return np.char.rstrip(values) if values.dtype.kind == "U" else values
-
-
-_HEADER = 128
-_ORDERS = {b"IM": "<", b"MI": ">"}
-_UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
-_OF_SHAPE, _OF_NAME = (5, 6), (1, 2, 16)  # types of data that other writers use for these, too
-_KINDS = {1: (1, 2, 16), 2: (3, 4, 17), 4: (5, 6, 7, 18), 8: (9, 12, 13)}  # types of data by bytes per value
-_SIZES = {kind: size for size, kinds in _KINDS.items() for kind in kinds}
-_CHARACTERS, _NUMBERS = 4, range(6, 16)  # classes of matrices that are read
-_CLASS, _COMPLEX = 0xFF, 0x0800  # parts of the flags
-_TEXT_BYTES, _NUMBER_BYTES = 4, 8  # of each entry of a matrix in memory
-_START = 8192  # bytes of a matrix that surely hold its first four tags
-_OLD_SIZES = (8, 4, 4, 2, 2, 1)  # bytes per value in version 4, by the type of its data
-_OLD_SPARSE, _OLD_CLASSES = 2, 3
-_OLD_TYPES = 5000  # the number that begins a header is below it in the right order of bytes
+    values = scipy.io.loadmat(str(address.path), variable_names=[key], appendmat=False)[key]
+    if key not in _ID_NAMES:
+        return values
+    return np.char.rstrip(np.ravel(values)) if values.dtype.kind == "U" else np.ravel(values)
 
 
 def check_tags(file: BinaryIO, address: Address) -> set[str]:
-    """The names of the complex matrices, after a look at all.
+    """The names of the complex matrices, after all tags were checked.
 
-    It is a ``ValueError`` if a matrix of numbers or text has tags that contradict each other or the file, and an error
-    of unhub if one promises more than there is memory for: SciPy makes room for what its tags say.
+    A ``ValueError`` if a matrix of numbers or text has tags that contradict each other or the file, and an error of
+    unhub if one promises more than there is memory for: SciPy allocates what its tags say.
     """
     header = file.read(_HEADER)
     end = file.seek(0, 2)
-    if 0 in header[:4]:  # as SciPy tells the versions apart
+    if 0 in header[:4]:  # how SciPy tells the versions apart
         return _check_version_4(file, end, address)
     mark = header[126:]
-    if mark not in _ORDERS:  # SciPy would take any other for the second
-        raise ValueError(f"its mark of the order of bytes is {mark!r}, and not b'IM' or b'MI'")
-    found: set[str] = set()
+    if mark not in _ORDERS:  # SciPy would take any other for b'MI'
+        raise ValueError(f"its byte order mark is {mark!r}, and not b'IM' or b'MI'")
+    complex_names: set[str] = set()
     order, place = _ORDERS[mark], _HEADER
     while place < end:
         file.seek(place)
         kind, size = struct.unpack(f"{order}II", file.read(8))
         place += 8 + size
-        if place > end:
-            raise ValueError(f"{place:,} bytes expected but {end:,} found")
+        _check_end(place, end)
         start = file.read(min(size, _START))
         if kind == _COMPRESSED:
             start = zlib.decompressobj().decompress(start, _START)
@@ -132,12 +122,12 @@ def check_tags(file: BinaryIO, address: Address) -> set[str]:
             start = start[8:]
         if kind == _MATRIX and size:
             check_size(address, size)
-            found |= _check_matrix(start, size, order, address)
-    return found
+            complex_names |= _check_matrix(start, size, order, address)
+    return complex_names
 
 
 def _check_version_4(file: BinaryIO, end: int, address: Address) -> set[str]:
-    found: set[str] = set()
+    complex_names: set[str] = set()
     file.seek(0)
     (first,) = struct.unpack("<i", file.read(4))
     order, place = "<" if 0 <= first <= _OLD_TYPES else ">", 0
@@ -150,12 +140,11 @@ def _check_version_4(file: BinaryIO, end: int, address: Address) -> set[str]:
         size = rows * columns * _OLD_SIZES[data] * (1 + (imaginary and matrix != _OLD_SPARSE))
         _expect(size < 1 << 31)  # SciPy counts no further
         place += 20 + name + size
-        if place > end:
-            raise ValueError(f"{place:,} bytes expected but {end:,} found")
+        _check_end(place, end)
         check_size(address, rows * columns * _NUMBER_BYTES)
         if imaginary:
-            found.add(file.read(name).strip(b"\0").decode("latin-1"))
-    return found
+            complex_names.add(file.read(name).strip(b"\0").decode("latin-1"))
+    return complex_names
 
 
 def _check_matrix(start: bytes, size: int, order: str, address: Address) -> set[str]:
@@ -187,6 +176,11 @@ def _tag(start: bytes, place: int, order: str) -> tuple[int, int, int, int]:
     return kind, length, place + 8, place + 8 + length + -length % 8
 
 
-def _expect(holds: bool) -> None:
-    if not holds:
+def _check_end(place: int, end: int) -> None:
+    if place > end:
+        raise ValueError(f"{place:,} bytes expected but {end:,} found")
+
+
+def _expect(valid: bool) -> None:
+    if not valid:
         raise ValueError("its tags are damaged")

@@ -13,25 +13,24 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from unhub.foundation.errors import InputError
-from unhub.io.address import Address, truncated_file
-from unhub.io.contents import WHOLE, Contents, Part
-from unhub.io.file_array import FileArray, OpenFile
+from unhub.io.address import WHOLE, Address, Contents, Part
+from unhub.io.file_array import FileArray, OpenFile, fill
 from unhub.io.limits import DEFLATE_RATIO, check_size
 
-_HEADERS = {
-    (1, 0): (npy_format.read_array_header_1_0, 2),
-    (2, 0): (npy_format.read_array_header_2_0, 4),
-}
+_HEADERS = {(1, 0): (npy_format.read_array_header_1_0, 2), (2, 0): (npy_format.read_array_header_2_0, 4)}
 """by version: NumPy's reader of the header, and the bytes of its length"""
 
-_LONGEST_HEADER = 10_000  # as NumPy has it; a longer one could hold anything
+_LONGEST_HEADER = 10_000  # NumPy's own limit
+_PIECE = 1 << 20  # bytes that are unpacked at once
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""what numpy.savez writes; others may take much memory to unpack"""
 
 Header = tuple[tuple[int, ...], bool, np.dtype[Any]]  # shape, Fortran order, dtype
 
 
 @dataclass(frozen=True)
 class StoredArray:
-    """What the header of a file says of its array; the numbers are read from the same open file."""
+    """What the header of a file says about its array; the numbers are read from the same open file."""
 
     file: OpenFile
     offset: int
@@ -42,13 +41,13 @@ class StoredArray:
     @property
     def array(self) -> FileArray:
         """The numbers, left in the file; an error if there are more or fewer bytes than the header promises."""
-        address, found = self.file.address, self.file.stamp.size
+        address, actual = self.file.address, self.file.stamp.size
         expected = self.offset + math.prod(self.shape) * self.dtype.itemsize
-        if found < expected:
-            raise truncated_file(address, expected=expected, found=found)
-        if found > expected:
+        if actual < expected:
+            raise address.truncated(expected=expected, actual=actual)
+        if actual > expected:
             raise address.problem(
-                f"has {found:,} bytes where its header promises {expected:,}; write it again with one numpy.save."
+                f"has {actual:,} bytes where its header promises {expected:,}; write it again with one numpy.save."
             )
         return FileArray(self.file, self.offset, self.shape, self.dtype, fortran=self.fortran)
 
@@ -76,21 +75,20 @@ def npy_contents(stored: StoredArray) -> Contents:
         return Contents({WHOLE: Part(shape, dtype, partial(np.empty, shape, dtype))})
     if len(shape) == 3 and stored.fortran:  # its parts are not in one piece
         check_size(address, array.nbytes)
-        whole = array.load()
-        return Contents({str(index): _part(whole[index]) for index in range(shape[0])})
+        return Contents({str(index): Part.of(each) for index, each in enumerate(array.load())})
     if len(shape) == 3:
-        return Contents({str(index): _part(array.part(index)) for index in range(shape[0])})
-    return Contents({WHOLE: _part(array)})
+        return Contents({str(index): Part.of(array.part(index)) for index in range(shape[0])})
+    return Contents({WHOLE: Part.of(array)})
 
 
 def read_header(file: BinaryIO) -> Header:
-    """What the header says of the array; the file is left at its first byte."""
+    """What the header says about the array; the file is left at the first byte of its numbers."""
     version = npy_format.read_magic(file)
     if version not in _HEADERS:
-        raise ValueError(f"npy version {version} is not known")
+        raise ValueError(f"npy version {version} is unknown")
     read, size = _HEADERS[version]
     length = file.read(size)
-    if int.from_bytes(length, "little") > _LONGEST_HEADER:  # NumPy would read it first and refuse it then
+    if int.from_bytes(length, "little") > _LONGEST_HEADER:  # NumPy would read it before refusing it
         raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
     shape, fortran, dtype = read(io.BytesIO(length + file.read(int.from_bytes(length, "little"))))
     if any(length < 0 for length in shape):
@@ -106,29 +104,16 @@ def pickled_objects(address: Address, what: str = "") -> InputError:
     )
 
 
-def _part(array: FileArray | np.ndarray[Any, Any]) -> Part:
-    return Part(array.shape, array.dtype, lambda: array)
-
-
-_PIECE = 1 << 20  # bytes that are unpacked at once
-
-_COMPRESSIONS = {
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-}  # what numpy.savez writes; others may ask for memory themselves
-
-
 def read_npz(address: Address) -> Contents:
     """The arrays of the archive by name, unread."""
     with address.open() as file, zipfile.ZipFile(file) as archive:
-        members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
-        return Contents({member.filename[: -len(".npy")]: _npz_part(address, archive, member) for member in members})
-
-
-def _npz_part(address: Address, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Part:
-    with _member(archive, member) as file:
-        (shape, _, dtype), _ = _header(address, member, file)
-    return Part(shape, dtype, partial(_load, address, member.filename))
+        parts = {}
+        for member in archive.infolist():
+            if member.filename.endswith(".npy"):
+                with _member(archive, member) as opened:
+                    (shape, _, dtype), _ = _header(address, member, opened)
+                parts[member.filename[: -len(".npy")]] = Part(shape, dtype, partial(_load, address, member.filename))
+        return Contents(parts)
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
@@ -139,15 +124,15 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
 
 
 def _header(address: Address, member: zipfile.ZipInfo, file: IO[bytes]) -> tuple[Header, int]:
-    """What the array's own header says, and the bytes of its numbers; the archive must have room for them."""
+    """The array's own header, and the bytes of its numbers; an error if the archive has no room for them."""
     header = read_header(file)  # type: ignore[arg-type]  # a zip member reads like a binary file
     shape, _, dtype = header
     size = math.prod(shape) * dtype.itemsize
     if not dtype.hasobject and member.file_size < file.tell() + size:
-        raise truncated_file(address, expected=file.tell() + size, found=member.file_size)
+        raise address.truncated(expected=file.tell() + size, actual=member.file_size)
     ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
     if member.file_size > member.compress_size * ratio:
-        raise ValueError(f"{member.filename} says that it unpacks to more than its bytes can become")
+        raise ValueError(f"{member.filename} declares that it unpacks to more than its bytes can become")
     return header, size
 
 
@@ -160,18 +145,8 @@ def _load(address: Address, filename: str) -> np.ndarray[Any, Any]:
                 raise pickled_objects(address, f" in {filename[: -len('.npy')]!r}")
             check_size(address, size, part=filename[: -len(".npy")])
             array = np.empty(shape, dtype, order="F" if fortran else "C")
-            _fill(file, array.T if fortran else array)
+            if not fill(array.T if fortran else array, lambda room, _: file.readinto(room[:_PIECE])):  # type: ignore[attr-defined]
+                raise ValueError("it ends in the middle of an array")
             if file.read(1):  # the checksum is compared where the member ends
                 raise ValueError(f"{filename} is longer than its header promises")
     return array
-
-
-def _fill(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
-    if not array.nbytes:
-        return
-    room = array.reshape(-1).view(np.uint8).data
-    while len(room):
-        count = file.readinto(room[:_PIECE])  # type: ignore[attr-defined]  # a zip member has it
-        if not count:
-            raise ValueError("it ends in the middle of an array")
-        room = room[count:]

@@ -1,8 +1,8 @@
 """Pickles of arrays, read without running what they ask for.
 
-A pickle is a list of orders: take this name from that module, call it. Here a name is looked up in a short table of our
-own, which has plain containers and functions that note down what an array is to be made of. No array is made before the
-last order was carried out, since an order could write into it; and NumPy's own functions are not called, which believe
+A pickle is a list of opcodes: take this name from that module, call it. Here a name is looked up in a short table of
+our own, which has plain containers and functions that record what an array is made of. No array is made before the last
+opcode has run, because an opcode could write into it; and NumPy's own functions are not called, because they believe
 what a pickle says about its bytes. Any other name ends the reading.
 """
 
@@ -19,78 +19,72 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from unhub.foundation.optional import require
-from unhub.io.address import Address, translate_errors
-from unhub.io.pickle_scan import scan
-from unhub.io.torch_file import check_tensors
+from unhub.io.address import Address
+from unhub.io.limits import check_opcodes
+from unhub.io.torch_file import AttributelessDict, check_tensors
 
 KINDS = "fiubUSO"
-"""arrays that are made: of numbers, truth values, text, and of other things that the pickle holds"""
+"""kinds of array that are made: numbers, truth values, text, and other values that the pickle holds"""
 
 CONTAINERS = (bytearray, bytes, complex, dict, frozenset, list, set, tuple)
-
 MOST = 50_000_000
 """values that containers may hold, each counted as often as it is named: a short pickle can name one very often"""
 
-
-VALUE_BYTES = 64
-"""bytes that a value in a container takes, at the most"""
-
-LONGEST_KEY = 1000
-"""values that a key of a dictionary, or a member of a set, may have in its tuples"""
-
+VALUE_BYTES = 64  # bytes that a value in a container takes at most
+LONGEST_KEY = 1000  # values that a key of a dictionary, or a member of a set, may have in its tuples
 COPIES, FREE_COPIES = 64, 1 << 28
-"""bytes that calls may copy, for each byte of the file and for any file: a short pickle can ask for many copies"""
+"""bytes that calls may copy, per byte of the file and for any file: a short pickle can ask for many copies"""
 
 
 def read_pickle(address: Address, file: BinaryIO) -> Any:
-    """What the pickle holds: arrays, tensors, text and numbers, in lists and dictionaries."""
-    with translate_errors(address, "a pickle"):
-        scan(file)
-        room = Room(COPIES * address.size + FREE_COPIES)
-        return _Plain(room).of(_Unpickler(file, address, room).load())
+    """The arrays, tensors, texts and numbers of the pickle, in lists and dictionaries."""
+    with address.reading("a pickle"):
+        check_opcodes(file)
+        budget = _Budget(COPIES * address.size + FREE_COPIES)
+        return _PlainValues(budget).of(_Unpickler(file, address, budget).load())
 
 
 @dataclass
-class Room:
-    """Bytes that what a pickle asks for may still take."""
+class _Budget:
+    """Bytes that the calls of a pickle may still copy."""
 
     left: int
 
     def take(self, size: int) -> None:
-        """A ``ValueError`` once all of it is taken."""
+        """A ``ValueError`` once all are taken."""
         self.left -= size
         if self.left < 0:
             raise ValueError("it asks for more copies of its values than a file of its size should")
 
 
-_PythonUnpickler: Any = pickle._Unpickler  # the one whose orders can be replaced
+_PythonUnpickler: Any = pickle._Unpickler  # the one whose opcodes can be replaced
 
 
 class _Unpickler(_PythonUnpickler):  # type: ignore[misc]  # has no types
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(_PythonUnpickler.dispatch)
 
-    def __init__(self, file: BinaryIO, address: Address, room: Room) -> None:
+    def __init__(self, file: BinaryIO, address: Address, budget: _Budget) -> None:
         super().__init__(file, encoding="latin1")  # as NumPy wants the bytes of Python 2
         self._address = address
-        self._admitted = _admitted(address, room)
+        self._allowed = _allowed(address, budget)
 
     def find_class(self, module: str, name: str, /) -> Any:
-        if (module, name) not in self._admitted:
+        if (module, name) not in self._allowed:
             raise self._address.problem(
                 f"asks for {module}.{name}, which is neither an array nor a plain container and was not run; save the "
                 f"array alone, with numpy.save."
             )
-        return self._admitted[module, name]
+        return self._allowed[module, name]
 
 
-def _checked(order: str, keys: slice) -> Callable[[Any], None]:
-    """The order of that name, carried out once the keys among the values it takes from the stack were looked at."""
-    carry_out = getattr(_PythonUnpickler, f"load_{order}")
+def _checked(opcode: str, keys: slice) -> Callable[[Any], None]:
+    """The opcode of that name, run once the keys among the values on the stack were checked."""
+    run = getattr(_PythonUnpickler, f"load_{opcode}")
 
-    def checked(reader: Any) -> None:
-        for key in reader.stack[keys]:
+    def checked(unpickler: Any) -> None:
+        for key in unpickler.stack[keys]:
             _check_key(key)
-        carry_out(reader)
+        run(unpickler)
 
     return checked
 
@@ -105,35 +99,35 @@ _Unpickler.dispatch |= {
 
 
 def _check_key(key: Any) -> None:
-    """A ``ValueError`` for a key of tuples in tuples: a short pickle can make one that takes for ever to hash."""
+    """A ``ValueError`` for a key of tuples in tuples: a short pickle can make one that takes forever to hash."""
     parts = [key] if isinstance(key, tuple) else []
-    looked = 0
+    count = 0
     while parts:
         part = parts.pop()
-        looked += len(part)
-        if looked > LONGEST_KEY:
+        count += len(part)
+        if count > LONGEST_KEY:
             raise ValueError(f"it has a key of more than {LONGEST_KEY:,} values")
         parts += [each for each in part if isinstance(each, tuple)]
 
 
-def _admitted(address: Address, room: Room) -> dict[tuple[str, str], Any]:
-    """What each name of a pickle means here; made anew for each file, so that none can change it for the next.
+def _allowed(address: Address, budget: _Budget) -> dict[tuple[str, str], Any]:
+    """What each name of a pickle means here; made for each file, so that none can change it for the next.
 
-    All are functions: an order could change a class, or make many objects of it that each copy what the first one has.
+    All are functions: an opcode could change a class, or make many objects of it that each copy the first one's data.
     """
     known: dict[tuple[str, str], Any] = {
-        ("collections", "OrderedDict"): lambda *given: _Dictionary(_contained(dict, given, room)),
-        ("collections", "defaultdict"): lambda _=None, *given: _Dictionary(_contained(dict, given, room)),
-        ("_codecs", "encode"): lambda text, encoding: _bytes(text, encoding, room),
+        ("collections", "OrderedDict"): lambda *args: AttributelessDict(_container(dict, budget, *args)),
+        ("collections", "defaultdict"): lambda _=None, *args: AttributelessDict(_container(dict, budget, *args)),
+        ("_codecs", "encode"): lambda text, encoding: _bytes(text, encoding, budget),
         ("numpy", "ndarray"): lambda *_: _Array(),
-        ("numpy", "dtype"): lambda *given: _Type(*given),
-        ("torch.storage", "_load_from_bytes"): lambda data: _storage(address, data, room),
-        ("torch._utils", "_rebuild_tensor_v2"): lambda *given: _tensor(given, room),
+        ("numpy", "dtype"): lambda *args: _Type(*args),
+        ("torch.storage", "_load_from_bytes"): lambda data: _storage(address, data, budget),
+        ("torch._utils", "_rebuild_tensor_v2"): lambda *args: _tensor(args, budget),
         ("torch._utils", "_rebuild_parameter"): _of_torch("_rebuild_parameter"),
     }
     for each in CONTAINERS:
-        made = partial(_container, each, room)
-        known |= {(module, each.__name__): made for module in ("builtins", "__builtin__")}
+        make = partial(_container, each, budget)
+        known |= {(module, each.__name__): make for module in ("builtins", "__builtin__")}
     for core in ("numpy.core", "numpy._core"):
         known[f"{core}.multiarray", "_reconstruct"] = lambda *_: _Array()
         known[f"{core}.multiarray", "scalar"] = lambda kind, data: _Array((data, kind, (), "C"))
@@ -141,32 +135,21 @@ def _admitted(address: Address, room: Room) -> dict[tuple[str, str], Any]:
     return known
 
 
-class _Dictionary(dict[Any, Any]):
-    """A dictionary whose attributes, such as the versions that torch notes, are left out."""
-
-    def __setstate__(self, state: Any) -> None:
-        pass
-
-
-def _container(kind: Callable[..., Any], room: Room, *given: Any) -> Any:
-    return _contained(kind, given, room)
-
-
-def _contained(kind: Callable[..., Any], given: tuple[Any, ...], room: Room) -> Any:
-    """The container of what is given, never of a length alone: bytes(10**12) would be a terabyte."""
-    if kind in (bytes, bytearray) and given and not isinstance(given[0], bytes | bytearray | str | list | tuple):
-        raise ValueError(f"it asks for {kind.__name__} of {type(given[0]).__name__}")
-    for each in given:
+def _container(kind: Callable[..., Any], budget: _Budget, *args: Any) -> Any:
+    """The container of its values, never of a length alone: bytes(10**12) would be a terabyte."""
+    if kind in (bytes, bytearray) and args and not isinstance(args[0], bytes | bytearray | str | list | tuple):
+        raise ValueError(f"it asks for {kind.__name__} of {type(args[0]).__name__}")
+    for each in args:
         if isinstance(each, Sized):
-            room.take(len(each) if isinstance(each, bytes | bytearray | str) else VALUE_BYTES * len(each))
-    if kind in (dict, set, frozenset) and given and not isinstance(given[0], dict | set | frozenset):
-        for member in given[0]:
+            budget.take(len(each) if isinstance(each, bytes | bytearray | str) else VALUE_BYTES * len(each))
+    if kind in (dict, set, frozenset) and args and not isinstance(args[0], dict | set | frozenset):
+        for member in args[0]:
             _check_key(member[0] if kind is dict and isinstance(member, tuple | list) and member else member)
-    return kind(*given)
+    return kind(*args)
 
 
 class _Type:
-    """The type of an array to be: the code that comes first, and the order of bytes that comes with the state."""
+    """The type of a future array: the code comes first, and the byte order with the state."""
 
     def __init__(self, code: str | bytes, *_: Any) -> None:
         self._code = code.decode("ascii") if isinstance(code, bytes) else code
@@ -175,16 +158,16 @@ class _Type:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._order = state[1].decode("ascii") if isinstance(state[1], bytes) else state[1]
 
-    def made(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[Any]:
         """The type, if it is one of plain values."""
         kind = np.dtype(self._code)
         if kind.kind not in KINDS:
             raise ValueError(f"it has an array of {kind}, which holds no plain values")
-        return kind.newbyteorder(self._order)  # type: ignore[arg-type]  # NumPy refuses what is no order
+        return kind.newbyteorder(self._order)  # type: ignore[arg-type]  # NumPy refuses what is no byte order
 
 
 class _Array:
-    """An array to be: its bytes or objects, their type, its shape, and the order of its entries."""
+    """A future array: its bytes or objects, their type, its shape, and the order of its entries."""
 
     def __init__(self, parts: tuple[Any, Any, Any, Any] | None = None) -> None:
         self.parts = parts
@@ -194,10 +177,10 @@ class _Array:
         self.parts = data, kind, shape, "F" if fortran else "C"
 
 
-def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any, room: Room) -> Any:
+def _array_of(data: Any, kind: np.dtype[Any], shape: Any, order: Any, budget: _Budget) -> Any:
     """The array, of bytes that it owns; a number or a text where it has no shape."""
     if isinstance(data, str | bytearray):
-        room.take(len(data))
+        budget.take(len(data))
     if isinstance(data, str):
         data = data.encode("latin1")
     if not isinstance(data, bytes | bytearray):
@@ -206,42 +189,41 @@ def _made(data: Any, kind: np.dtype[Any], shape: Any, order: Any, room: Room) ->
     return values.reshape(shape, order=order)[()]
 
 
-def _bytes(text: str, encoding: str, room: Room) -> bytes:
-    """Bytes, which old pickles write as text of this one encoding."""
-    room.take(len(text))
+def _bytes(text: str, encoding: str, budget: _Budget) -> bytes:
+    """Bytes, which old pickles write as text in this one encoding."""
+    budget.take(len(text))
     if encoding != "latin1":
         raise ValueError(f"it has text of the encoding {encoding!r}")
     return text.encode("latin1")
 
 
-def _storage(address: Address, data: bytes, room: Room) -> Any:
-    """The numbers of a tensor, by torch's own reader that admits nothing else."""
-    room.take(len(data))
+def _storage(address: Address, data: bytes, budget: _Budget) -> Any:
+    """The numbers of a tensor, by torch's own reader, which allows nothing else."""
+    budget.take(len(data))
     check_tensors(address, io.BytesIO(data))
     return require("torch", extra="torch").load(io.BytesIO(data), map_location="cpu", weights_only=True)
 
 
-def _tensor(given: tuple[Any, ...], room: Room) -> Any:
-    """A tensor of a storage, which may show the same number very often."""
-    storage, _, shape = given[:3]
+def _tensor(args: tuple[Any, ...], budget: _Budget) -> Any:
+    """A tensor of a storage, which may repeat the same number very often."""
+    storage, _, shape = args[:3]
     if not all(type(length) is int for length in shape):
         raise ValueError("it has a tensor whose shape is not whole numbers")
-    room.take(math.prod(shape) * int(storage.dtype.itemsize))
-    return _of_torch("_rebuild_tensor_v2")(*given)
+    budget.take(math.prod(shape) * int(storage.dtype.itemsize))
+    return _of_torch("_rebuild_tensor_v2")(*args)
 
 
 def _of_torch(name: str) -> Callable[..., Any]:
-    return lambda *given: getattr(require("torch._utils", extra="torch"), name)(*given)
+    return lambda *args: getattr(require("torch._utils", extra="torch"), name)(*args)
 
 
-class _Plain:
-    """Values with arrays for arrays to be, and lists for arrays of other things; what is named twice is made once."""
+class _PlainValues:
+    """Values with their arrays made, and lists for arrays of objects; what is named twice is made once."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
-        self._made: dict[int, tuple[Any, int]] = {}
-        """by the id of what came: what it became, and how many values that is"""
-        self._making: set[int] = set()
+    def __init__(self, budget: _Budget) -> None:
+        self._budget = budget
+        self._results: dict[int, tuple[Any, int]] = {}  # by id: the plain value, and how many values it counts
+        self._in_progress: set[int] = set()
 
     def of(self, value: Any) -> Any:
         """The plain value."""
@@ -252,32 +234,32 @@ class _Plain:
             if callable(value) or isinstance(value, _Type):
                 raise ValueError("it holds something that is no value")
             return value, 1
-        if id(value) in self._making:
+        if id(value) in self._in_progress:
             raise ValueError("it holds something that holds itself")
-        if id(value) not in self._made:
-            self._making.add(id(value))
-            made = self._fresh(value)
-            if made[1] > MOST:
+        if id(value) not in self._results:
+            self._in_progress.add(id(value))
+            result = self._convert(value)
+            if result[1] > MOST:
                 raise ValueError(f"it holds more than {MOST:,} values outside arrays")
-            self._made[id(value)] = made
-            self._making.discard(id(value))
-        return self._made[id(value)]
+            self._results[id(value)] = result
+            self._in_progress.discard(id(value))
+        return self._results[id(value)]
 
-    def _fresh(self, value: Any) -> tuple[Any, int]:
+    def _convert(self, value: Any) -> tuple[Any, int]:
         if isinstance(value, _Array):
             return self._array(value)
         if isinstance(value, dict):
-            found = {self._key(key): self._of(each) for key, each in value.items()}
-            return {key: each for key, (each, _) in found.items()}, 1 + sum(count for _, count in found.values())
+            items = {self._key(key): self._of(each) for key, each in value.items()}
+            return {key: each for key, (each, _) in items.items()}, 1 + sum(count for _, count in items.values())
         parts = [self._of(each) for each in value]
         return [each for each, _ in parts], 1 + sum(count for _, count in parts)
 
     def _key(self, key: Any) -> Any:
         """A key of a dictionary, which NumPy's numbers and texts can be too."""
-        made = self.of(key) if isinstance(key, _Array) else key
-        if isinstance(made, np.ndarray | list):
+        plain = self.of(key) if isinstance(key, _Array) else key
+        if isinstance(plain, np.ndarray | list):
             raise ValueError("it has a dictionary whose keys are arrays")
-        return made
+        return plain
 
     def _array(self, value: _Array) -> tuple[Any, int]:
         if value.parts is None:
@@ -285,9 +267,9 @@ class _Plain:
         data, type_, shape, order = value.parts
         if not isinstance(type_, _Type):
             raise ValueError("it has an array without a type")
-        kind = type_.made()
+        kind = type_.dtype()
         if kind.kind != "O":
-            return _made(data, kind, shape, order, self._room), 1
+            return _array_of(data, kind, shape, order, self._budget), 1
         if not isinstance(data, list):
             raise ValueError("it has an array of objects without objects")
         parts = [self._of(each) for each in data]

@@ -17,10 +17,9 @@ from unhub.foundation.regular_files import Stamp, stamp_at, stamp_of
 from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, Sliceable
 from unhub.foundation.wording import argument
-from unhub.io.address import SEPARATOR, Address, find, translate_errors
+from unhub.io.address import SEPARATOR, WHOLE, Address, Contents, check_matrix, choose, find, numpy_floats
 from unhub.io.arrays import as_sliceable
-from unhub.io.contents import WHOLE, Contents, check_matrix, choose, numpy_floats
-from unhub.io.file_array import BrainFloats, FileArray, changed_file
+from unhub.io.file_array import BrainFloats, FileArray
 from unhub.io.formats import read_contents
 from unhub.io.ids import Ids, check_pairing, find_beside, id_strings, read_ids
 
@@ -31,9 +30,9 @@ _SHOWN = 3  # duplicated ids named in an error
 class Rows:
     """A matrix (rows, columns) that is read block by block: ``rows[a:b]`` is always a NumPy array.
 
-    ``data`` is what is sliced, ``ids`` names the rows (`Ids` where they were read, which know whether they were
-    whole numbers), ``source`` is the absolute ``path::key`` of a file
-    or the address of a store (None for an array), ``name`` is the argument it came in by, for error sentences.
+    ``data`` is what is sliced, ``ids`` names the rows (`Ids` where they were read, which know whether they were whole
+    numbers), ``source`` is the absolute ``path::key`` of a file or the address of a store (None for an array), ``name``
+    is the argument that it was given for, used in errors.
 
     >>> rows = Rows(np.eye(3), ids=("a", "b", "c"))
     >>> len(rows), rows.shape, rows[1:2].tolist()
@@ -45,7 +44,7 @@ class Rows:
     source: str | None = None
     name: str = "rows"
     stamp: Stamp | None = None
-    """of a file that its reader keeps open: how it was when it was opened, compared after every block"""
+    """of a file that its reader keeps open, at the time it was opened; compared after every block"""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,15 +64,13 @@ class Rows:
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise TypeError(f"{self.name} gives blocks of rows: {self.name}[start:stop], not {rows!r}")
         start, stop, _ = rows.indices(len(self))
-        with self._guard():
+        address = self._address
+        with nullcontext() if address is None else address.reading("a matrix"):
             block = numpy_floats(np.asarray(self.data[start : max(start, stop)]))
             if block.shape != (max(0, stop - start), self.shape[1]):
                 raise ValueError(f"a block of rows came with shape {block.shape}")
             self._refuse_change()
         return block
-
-    def _guard(self) -> Any:
-        return nullcontext() if self._address is None else translate_errors(self._address, "a matrix")
 
     @property
     def _address(self) -> Address | None:
@@ -90,7 +87,7 @@ class Rows:
         except OSError:
             return
         if now.file == self.stamp.file and now != self.stamp:
-            raise changed_file(self._address)
+            raise self._address.changed()
 
 
 def with_ids(rows: Rows, ids: Iterable[str], *, place: str | None = None) -> Rows:
@@ -116,24 +113,24 @@ def _repeated(ids: tuple[str, ...]) -> str:
     for row, item in enumerate(ids):
         places.setdefault(item, []).append(row)
     repeated = {item: where for item, where in places.items() if len(where) > 1}
-    named = [f"{short_repr(item)} in rows {_some(where)}" for item, where in list(repeated.items())[:_SHOWN]]
+    named = []
+    for item, rows in list(repeated.items())[:_SHOWN]:
+        listed = ", ".join(map(str, rows[:_SHOWN])) + (", ..." if len(rows) > _SHOWN else "")
+        named.append(f"{short_repr(item)} in rows {listed}")
     more = f" and {len(repeated) - _SHOWN} more" if len(repeated) > _SHOWN else ""
     return f"{', '.join(named)}{more} (rows count from 0)"
-
-
-def _some(rows: list[int]) -> str:
-    listed = ", ".join(map(str, rows[:_SHOWN]))
-    return f"{listed}, ..." if len(rows) > _SHOWN else listed
 
 
 def open_rows(source: Any, *, name: str) -> Rows:
     """The matrix behind a path, an array, a memory map, a torch tensor, an open dataset or a list of lists.
 
-    A path may name a part: ``file.npz::key``. Files are opened lazily where their format can (npy,
-    safetensors, parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. A file that is written to while it is
-    in use is an error; so is a memory map's that was opened for reading only. Numbers keep their type, except
-    that bfloat16 becomes float32. Ids come from the file (``ids``) or from beside it (``X.ids.txt``,
-    ``.json``, ``.npy``). ``name`` is the argument's name, for the error sentences.
+    A path may name a part: ``file.npz::key``. Files are opened lazily where their format can (npy, safetensors,
+    parquet, arrow, hdf5, zarr); npz, pt and mat are read whole. A file that is written to while it is in use is an
+    error, also behind a read-only memory map. Numbers keep their type, except that bfloat16 becomes float32. Ids come
+    from the file (``ids``) or from a file next to it (``X.ids.txt``, ``.json``, ``.npy``).
+
+    source: the path, array or list.
+    name: the argument's name, for errors.
 
     >>> open_rows([[1.0, 0.0], [0.0, 1.0]], name="targets").shape
     (2, 2)
@@ -148,40 +145,34 @@ def open_rows(source: Any, *, name: str) -> Rows:
 
 
 def _open_file(address: Address) -> Rows:
-    stamp = _stamp(address)
+    facts = os.stat(address.path)
+    stamp = stamp_of(facts) if stat.S_ISREG(facts.st_mode) else None  # a folder's time says nothing about its files
     contents, label = read_contents(address)
     candidates = contents.matrices()
     key = choose(address, contents, candidates=candidates, wanted="matrices of numbers")
     part = contents.parts[key]
     place = f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path)
-    with translate_errors(address, label):
+    with address.reading(label):
         if part.dtype.hasobject:
-            part.load()  # a reader that would have to unpickle says so itself
+            part.load()  # a reader that would have to unpickle raises its own error
         check_matrix(address.subject(key), part.shape, part.dtype)
         data = part.load()
-        reads_later = not isinstance(data, np.ndarray | FileArray | BrainFloats)  # those two look for themselves
+        reads_later = not isinstance(data, np.ndarray | FileArray | BrainFloats)  # those two check for themselves
         rows = Rows(data, source=place, name=address.name, stamp=stamp if reads_later else None)
         rows[:1]  # a file that cannot give its first row is better refused now
     return _name_rows(address, contents, key, label, rows, alone=len(candidates) <= 1)
 
 
-def _stamp(address: Address) -> Stamp | None:
-    """How the file is now; None for a folder, whose own time says nothing about its files."""
-    found = os.stat(address.path)
-    return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
-
-
 def _name_rows(address: Address, contents: Contents, key: str, label: str, rows: Rows, *, alone: bool) -> Rows:
-    """The rows with the ids found in the file, or else beside it.
+    """The rows with the ids in the file, or else next to it.
 
     Where several matrices share a file, ids of another length belong to another one of them.
     """
-    found = contents.ids_of(key)
-    if found is not None:
-        with translate_errors(address, label):
-            place = f"{address.path}{SEPARATOR}{found}"
-            ids = id_strings(contents.parts[found].load(), address.subject(found))
-        return _attach(rows, ids, place, strict=alone or found == f"{key}_ids")
+    ids_key = contents.ids_of(key)
+    if ids_key is not None:
+        with address.reading(label):
+            ids = id_strings(contents.parts[ids_key].load(), address.subject(ids_key))
+        return _attach(rows, ids, f"{address.path}{SEPARATOR}{ids_key}", strict=alone or ids_key == f"{key}_ids")
     beside = find_beside(address)
     named = None if beside is None else read_ids(beside, name=address.name)
     check_pairing(address, rows, named)
@@ -189,10 +180,10 @@ def _name_rows(address: Address, contents: Contents, key: str, label: str, rows:
         return _attach(rows, named, str(beside), strict=alone)
     if contents.probable_ids is None:
         return rows
-    with translate_errors(address, label):
+    with address.reading(label):
         values = contents.parts[contents.probable_ids].load()
     if None in values.tolist() or len(set(values.tolist())) != len(values):
-        return rows  # a text column without a telling name and with repeats is no id
+        return rows  # a text column with repeats holds no ids
     return with_ids(rows, id_strings(values, argument(address.name)))
 
 

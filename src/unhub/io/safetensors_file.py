@@ -14,18 +14,21 @@ from safetensors import safe_open
 
 from unhub.foundation.regular_files import stamp_at
 from unhub.foundation.types import AnyArray
-from unhub.io.address import Address, truncated_file
-from unhub.io.contents import Contents, Part
-from unhub.io.file_array import BrainFloats, FileArray, OpenFile, changed_file
+from unhub.io.address import Address, Contents, Part
+from unhub.io.file_array import BrainFloats, FileArray, OpenFile
 
 _LENGTH_BYTES = 8  # the header begins with its own length, little-endian
-_LONGEST_HEADER = 100_000_000  # as the package has it
+_LONGEST_HEADER = 100_000_000  # the package's own limit
 _BRAIN_FLOAT = "BF16"
-_DTYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", _BRAIN_FLOAT: "<u2", "BOOL": "?",
-    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1",
-    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "u1",
+_ALIGNMENT = 8  # the header is a multiple of so many bytes, so that the tensors after it can be mapped
+
+KINDS = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
+    "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
+"""what the format calls each type of number"""
+
+_DTYPES = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS.items()} | {_BRAIN_FLOAT: np.dtype("<u2")}
 
 
 def read_safetensors(address: Address) -> Contents:
@@ -35,7 +38,7 @@ def read_safetensors(address: Address) -> Contents:
     with safe_open(address.path, framework="numpy") as checked:  # the package takes paths only
         keys = sorted(checked.keys())
     if stamp_at(address.path) != opened.stamp:
-        raise changed_file(address)
+        raise address.changed()
     return Contents({key: _part(opened, start, header[key]) for key in keys})
 
 
@@ -46,19 +49,19 @@ def read_correction(address: Address) -> Contents:
 
 
 def _header(opened: OpenFile) -> tuple[int, dict[str, Any]]:
-    found = opened.stamp.size
+    actual = opened.stamp.size
     with opened.from_start() as file:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         start = _LENGTH_BYTES + length
-        if found < start:
-            raise truncated_file(opened.address, expected=start, found=found)
+        if actual < start:
+            raise opened.address.truncated(expected=start, actual=actual)
         if length > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         header: dict[str, Any] = json.loads(file.read(length))
     ends = [tensor["data_offsets"][1] for key, tensor in header.items() if key != "__metadata__"]
     expected = start + max(ends, default=0)
-    if found < expected:
-        raise truncated_file(opened.address, expected=expected, found=found)
+    if actual < expected:
+        raise opened.address.truncated(expected=expected, actual=actual)
     return start, header
 
 
@@ -66,7 +69,7 @@ def _part(opened: OpenFile, start: int, tensor: dict[str, Any]) -> Part:
     shape, kind = tuple(tensor["shape"]), tensor["dtype"]
     if kind not in _DTYPES:
         return Part(shape, np.dtype("V"), partial(np.empty, shape, "V"))
-    dtype, offset = np.dtype(_DTYPES[kind]), start + tensor["data_offsets"][0]
+    dtype, offset = _DTYPES[kind], start + tensor["data_offsets"][0]
     is_brain = kind == _BRAIN_FLOAT
     dtype_out = BrainFloats.dtype if is_brain else dtype
 
@@ -79,16 +82,6 @@ def _part(opened: OpenFile, start: int, tensor: dict[str, Any]) -> Part:
     return Part(shape, dtype_out, load)
 
 
-ALIGNMENT = 8
-"""bytes of which the header is a multiple, so that the tensors behind it can be mapped"""
-
-KINDS = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
-    "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL",
-}  # fmt: skip
-"""what the format calls each type of number"""
-
-
 def write_safetensors(path: Path, tensors: Mapping[str, AnyArray], metadata: Mapping[str, str]) -> None:
     """Writes the tensors, those of wide numbers first and then by name, with the metadata in the order of its keys."""
     ordered = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
@@ -99,7 +92,7 @@ def write_safetensors(path: Path, tensors: Mapping[str, AnyArray], metadata: Map
         start, end = end, end + tensor.nbytes
         header[name] = {"dtype": KINDS[tensor.dtype.name], "shape": tensor.shape, "data_offsets": (start, end)}
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
+    text += b" " * (-len(text) % _ALIGNMENT)
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for name in ordered:

@@ -7,38 +7,30 @@ import json
 from typing import Any
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.regular_files import decode_text, text_lines
 from unhub.io.address import Address
 from unhub.io.limits import check_size
 
-TEXT_BYTES = 4
-"""bytes that a byte of text takes until it is lines, at the least: itself, its character, and the line"""
-
+_TEXT_BYTES = 4  # bytes of memory per byte of text, at least: itself, its character, and the line
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_text(address: Address) -> str:
     """The file as UTF-8 text."""
     with address.open() as file:
-        check_size(address, TEXT_BYTES * address.size)
+        check_size(address, _TEXT_BYTES * address.size)
         data = file.read()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise address.problem(f"is not UTF-8 text (byte {error.start:,}); save it as UTF-8.") from error
+    return decode_text(data, address.subject())
 
 
 def read_lines(address: Address) -> list[str]:
     """The lines of the file; an empty one is an error unless only empty ones follow."""
-    lines = [line.rstrip("\r") for line in read_text(address).rstrip().split("\n")]
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            raise address.problem(f"has nothing in line {number}; write one value in each line.")
-    return [line.strip() for line in lines]
+    return text_lines(read_text(address), address.subject(), content="value")
 
 
 def read_table(address: Address) -> list[tuple[int, list[str]]]:
-    """The cells of each line with the line's number: commas in .csv, tabs in .tsv, else blanks."""
-    text, delimiter = read_text(address), _DELIMITERS.get(address.path.suffix.lower())
+    """The cells of each line with the line's number: commas in .csv, tabs in .tsv, else spaces."""
+    text, delimiter = read_text(address), _DELIMITERS.get(address.suffix)
     if "\0" in text:
         raise address.problem("holds zero bytes and is not a text table; write or copy it again.")
     if delimiter is None:
@@ -53,12 +45,12 @@ def read_json(address: Address) -> Any:
     """The value of a JSON file; a key that occurs twice in an object is an error, since one would be lost."""
 
     def unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen: dict[str, Any] = {}
-        for key, value in items:
-            if key in seen:
+        value: dict[str, Any] = {}
+        for key, each in items:
+            if key in value:
                 raise address.problem(f"has the key {key!r} twice; join the two.")
-            seen[key] = value
-        return seen
+            value[key] = each
+        return value
 
     text = read_text(address)
     try:

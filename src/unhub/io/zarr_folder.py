@@ -1,8 +1,7 @@
 """Zarr folders, of package version 2 or 3: every array is a part, read chunk by chunk when it is sliced.
 
-The folder is walked here, and each array is opened by itself when it is asked for: after a look at its own metadata
-(``zarr_metadata``) and at its files (``zarr_chunks``). A summary of the whole folder, which could say something else,
-is never read.
+The folder is walked here, and each array is opened by itself on demand, after its own metadata (``zarr_metadata``) and
+its files were checked. Consolidated metadata of the whole folder, which could say something else, are never read.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,15 +20,34 @@ import numpy as np
 
 from unhub.core.plan import in_words
 from unhub.executors import default_memory
-from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.io.address import Address
-from unhub.io.contents import WHOLE, Contents, Part
+from unhub.io.address import WHOLE, Address, Contents, Part
 from unhub.io.limits import DEFLATE_RATIO, check_loaded_whole, check_stored
 from unhub.io.zarr_metadata import GROUP, V2, V3, ArrayMetadata, describe, read_json, refusal
 
+RATIOS = {
+    "blosc": 1 << 16,
+    "lz4": 255,
+    "zstd": 1 << 15,  # a block of four bytes stands for 128 kB
+    "zlib": DEFLATE_RATIO,
+    "gzip": DEFLATE_RATIO,
+    "lzma": 1 << 13,
+    "bz2": 1 << 20,
+}
+"""how many times its size a chunk of this codec can become, rounded up"""
+
+_STREAMS: dict[str, Callable[[], Any]] = {
+    **dict.fromkeys(("zlib", "gzip"), lambda: zlib.decompressobj(zlib.MAX_WBITS | 32)),
+    "bz2": bz2.BZ2Decompressor,
+    "lzma": lzma.LZMADecompressor,
+}
 _MARKERS = (V3, V2, GROUP)
+_METADATA = (*_MARKERS, ".zattrs")
 _MOST_ARRAYS, _DEEPEST = 10_000, 32
+_PIECE = 1 << 20  # bytes unpacked at once
+_ROOM = 4096  # bytes that headers and checksums may add to a chunk
+_BZ2_MARK = bytes.fromhex("314159265359")
+_BZ2_BLOCK = 900_000 // 5 * 259  # bytes that a block becomes at most: five of its 900,000 can stand for 259
 
 
 def is_zarr(path: Path) -> bool:
@@ -45,12 +62,12 @@ def read_zarr(address: Address) -> Contents:
     if not is_zarr(address.path):
         raise address.problem(f"is not a zarr folder: it has no {', '.join(_MARKERS)}; write or copy it again.")
     is_old = require("zarr", extra="files").__version__.startswith("2.")
-    found: dict[str, Part] = {}
+    parts: dict[str, Part] = {}
     for key, file in _arrays(address.path, WHOLE, (V2,) if is_old else (V3, V2)):
-        found[key] = _part(address, key, file)
-        if len(found) > _MOST_ARRAYS:
+        parts[key] = _part(address, key, file)
+        if len(parts) > _MOST_ARRAYS:
             raise address.problem(f"holds more than {_MOST_ARRAYS:,} arrays; give a folder with fewer.")
-    return Contents(found)
+    return Contents(parts)
 
 
 def _arrays(folder: Path, key: str, known: tuple[str, ...], depth: int = 0) -> Iterator[tuple[str, Path]]:
@@ -71,76 +88,47 @@ def _arrays(folder: Path, key: str, known: tuple[str, ...], depth: int = 0) -> I
 
 
 def _part(address: Address, key: str, file: Path) -> Part:
-    """An array as a part; one that is not read says why when it is chosen, and leaves the others alone."""
+    """An array as a part; one that is refused says why only if it is chosen."""
     array = describe(file)
-    refused = refusal(array)
-    if refused is not None:
-        named = f" {key!r}" if key else ""
-        problem = address.problem(f"has an array{named} that {refused}")
-        return Part(array.shape, np.dtype("O"), partial(_refuse, problem))
-    is_text = array.dtype == object
-    return Part(array.shape, np.dtype("U") if is_text else array.dtype, partial(_open, address, key, file, array))
+    reason = refusal(array)
+    dtype = np.dtype("O") if reason is not None else np.dtype("U") if array.dtype == object else array.dtype
+
+    def load() -> Any:
+        if reason is not None:
+            named = f" {key!r}" if key else ""
+            raise address.problem(f"has an array{named} that {reason}")
+        stored = _stored_files(address, file.parent)
+        ratio = max((RATIOS[codec] for codec in array.compressors), default=1)
+        check_stored(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
+        check_loaded_whole(address, key, array.chunk_bytes, what="a single chunk of it")
+        if len(array.shape) < 2:  # columns of ids and labels are always read whole
+            check_loaded_whole(address, key, array.bytes)
+        _check_chunks(address, array, stored)
+        zarr = require("zarr", extra="files")
+        version = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2 if file.name == V2 else 3}
+        return zarr.open_array(str(file.parent), mode="r", **version)
+
+    return Part(array.shape, dtype, load)
 
 
-def _refuse(problem: InputError) -> Any:
-    raise problem
-
-
-def _open(address: Address, key: str, file: Path, array: ArrayMetadata) -> Any:
-    stored = stored_chunks(address, file.parent)
-    ratio = max((RATIOS[codec] for codec in array.compressors), default=1)
-    check_stored(address, key, array.bytes, stored=sum(stored.values()), ratio=ratio)
-    check_loaded_whole(address, key, array.chunk_bytes, what="a single chunk of it")
-    if len(array.shape) < 2:  # columns of ids and labels are always read whole
-        check_loaded_whole(address, key, array.bytes)
-    check_chunks(address, key, array, stored)
-    zarr = require("zarr", extra="files")
-    version = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2 if file.name == V2 else 3}
-    return zarr.open_array(str(file.parent), mode="r", **version)
-
-
-RATIOS = {
-    "blosc": 1 << 16,
-    "lz4": 255,
-    "zstd": 1 << 15,  # a block of four bytes stands for 128 kB
-    "zlib": DEFLATE_RATIO,
-    "gzip": DEFLATE_RATIO,
-    "lzma": 1 << 13,
-    "bz2": 1 << 20,
-}
-"""how many times its size a chunk of this codec can become, rounded up"""
-
-_METADATA = (V2, V3, GROUP, ".zattrs")
-_PIECE = 1 << 20  # bytes unpacked at once
-_ROOM = 4096  # bytes that headers and checksums may add to a chunk
-_BZ2_MARK = bytes.fromhex("314159265359")
-_BZ2_BLOCK = 900_000 // 5 * 259  # bytes that a block becomes at most: five of its 900,000 can stand for 259
-_STREAMS: dict[str, Callable[[], Any]] = {
-    "zlib": lambda: zlib.decompressobj(zlib.MAX_WBITS | 32),
-    "gzip": lambda: zlib.decompressobj(zlib.MAX_WBITS | 32),
-    "bz2": bz2.BZ2Decompressor,
-    "lzma": lzma.LZMADecompressor,
-}
-
-
-def stored_chunks(address: Address, folder: Path) -> dict[Path, int]:
+def _stored_files(address: Address, folder: Path) -> dict[Path, int]:
     """The files of an array with their sizes; a link, or anything but a file, is refused."""
-    found: dict[Path, int] = {}
+    sizes: dict[Path, int] = {}
     for here, folders, names in os.walk(folder):
         for name in (*folders, *names):
             path = Path(here, name)
             facts = path.lstat()
             if stat.S_ISREG(facts.st_mode):
-                found[path] = facts.st_size
+                sizes[path] = facts.st_size
             elif not stat.S_ISDIR(facts.st_mode):
                 raise address.problem(
                     f"holds {path.relative_to(address.path)}, a link or no regular file; put the file itself there."
                 )
-    return found
+    return sizes
 
 
-def check_chunks(address: Address, key: str, array: ArrayMetadata, stored: dict[Path, int]) -> None:
-    """An error if a chunk unpacks to more than the array says, and to more than memory takes."""
+def _check_chunks(address: Address, array: ArrayMetadata, stored: dict[Path, int]) -> None:
+    """An error if a chunk unpacks to more than the array declares and to more than memory holds."""
     inner = array.chunks if array.shards is None else array.shards.chunks
     expected = math.prod(inner) * array.dtype.itemsize
     allowed = 2 * expected + _ROOM
@@ -150,7 +138,7 @@ def check_chunks(address: Address, key: str, array: ArrayMetadata, stored: dict[
                 continue
             with open(path, "rb") as file:
                 for start, length in _chunks(array, file, size):
-                    unpacked = _length(codec, file, start, length, allowed)
+                    unpacked = _unpacked_size(codec, file, start, length, allowed)
                     if unpacked > allowed:
                         raise address.problem(
                             f"holds {path.relative_to(address.path)}, which unpacks to {in_words(unpacked)} or more "
@@ -159,7 +147,7 @@ def check_chunks(address: Address, key: str, array: ArrayMetadata, stored: dict[
 
 
 def _chunks(array: ArrayMetadata, file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Where the chunks of a file begin and how long they are; a file that is a shard has an index of them."""
+    """The start and length of each chunk of a file; a shard has an index of them."""
     if array.shards is None:
         yield 0, size
         return
@@ -172,8 +160,8 @@ def _chunks(array: ArrayMetadata, file: BinaryIO, size: int) -> Iterator[tuple[i
     yield from ((int(start), int(long)) for start, long in index if start + long <= size)
 
 
-def _length(codec: str, file: BinaryIO, start: int, length: int, allowed: int) -> int:
-    """The bytes that a chunk becomes, if there could be too many of them."""
+def _unpacked_size(codec: str, file: BinaryIO, start: int, length: int, allowed: int) -> int:
+    """The bytes that a chunk becomes; 0 if there cannot be too many of them."""
     if length * RATIOS[codec] <= default_memory():
         return 0
     file.seek(start)
@@ -200,24 +188,19 @@ def _unpacked(codec: str, file: BinaryIO, size: int, allowed: int) -> int:
             if not packed:
                 return length
         length += len(stream.decompress(packed, _PIECE))
-        packed = getattr(stream, "unconsumed_tail", b"")  # the others keep what they have not unpacked yet
+        packed = getattr(stream, "unconsumed_tail", b"")  # the others hold what they have not unpacked yet
         if stream.eof:  # another member may follow, and is unpacked as well
             packed, stream = stream.unused_data, _STREAMS[codec]()
     return length
 
 
 def _head(codec: str, file: BinaryIO) -> int:
-    """The length that the head of a chunk names; without one it could be any."""
+    """The length in the head of a chunk; a Zstandard frame (RFC 8878, 3.1.1.1) without one could become any."""
     head = file.read(18)
     if codec == "blosc":
         return int.from_bytes(head[4:8], "little")
     if codec == "lz4":
         return int.from_bytes(head[:4], "little")
-    return _zstd(head)
-
-
-def _zstd(head: bytes) -> int:
-    """The content size in the head of a Zstandard frame (RFC 8878, 3.1.1.1)."""
     if head[:4] != b"\x28\xb5\x2f\xfd" or len(head) < 6:
         return 0  # not Zstandard: nothing will be unpacked
     flags = head[4]

@@ -1,6 +1,6 @@
-"""What the metadata of a zarr array say, read before zarr sees them: only codecs that cannot run code are let through.
+"""The metadata of a zarr array, checked before zarr reads them: only codecs that cannot run code are allowed.
 
-numcodecs looks a codec up by the name in the file, and one of them, ``pickle``, runs what the file says.
+numcodecs looks a codec up by the name in the file, and one of them, ``pickle``, runs code in the file.
 """
 
 from __future__ import annotations
@@ -53,6 +53,13 @@ class ArrayMetadata:
     codecs: tuple[str, ...]
     shards: Shards | None = None
 
+    def __post_init__(self) -> None:
+        count, shards = len(self.chunks), self.shards
+        if len(self.shape) != count or 0 in self.chunks:
+            raise ValueError("the shape of its chunks does not fit its own")
+        if shards and (len(shards.chunks) != count or 0 in shards.chunks or self.codecs.count(_SHARDS) > 1):
+            raise ValueError("the shape of its shards does not fit its own")
+
     @property
     def bytes(self) -> int:
         """The whole array in memory."""
@@ -65,37 +72,36 @@ class ArrayMetadata:
 
     @property
     def compressors(self) -> tuple[str, ...]:
-        """The codecs that make less of the bytes."""
+        """The codecs that compress."""
         return tuple(codec for codec in self.codecs if codec in _COMPRESSORS)
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The metadata in a file; it is a ``ValueError`` if they are too long, no object, or name a thing twice."""
+    """The metadata in a file; a ``ValueError`` if they are too long, no object, or have a key twice."""
     with open(file, "rb") as opened:
         text = opened.read(_LONGEST + 1)
     if len(text) > _LONGEST:
         raise ValueError(f"{file.name} is longer than {_LONGEST:,} bytes")
-    found = json.loads(text, object_pairs_hook=_once)
-    if not isinstance(found, dict):
-        raise ValueError(f"{file.name} holds no description")
-    return found
+    metadata = json.loads(text, object_pairs_hook=_unique)
+    if not isinstance(metadata, dict):
+        raise ValueError(f"{file.name} holds no object")
+    return metadata
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a description names something twice")
-    return found
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("its metadata have a key twice")
+    return dict(pairs)
 
 
 def describe(file: Path) -> ArrayMetadata:
-    """The array that a file of metadata describes; it is a ``ValueError`` if they are damaged."""
+    """The array that a file of metadata describes; a ``ValueError`` if they are damaged."""
     metadata = read_json(file)
     return _version_2(metadata) if file.name == V2 else _version_3(metadata)
 
 
 def refusal(array: ArrayMetadata) -> str | None:
-    """Why an array is not read, to follow "has an array that ...", and what to do; None if it is read."""
+    """Why an array is refused, to follow "has an array that ...", and what to do; None if it is read."""
     unknown = sorted(set(array.codecs) - KNOWN)
     if unknown:
         return (
@@ -103,7 +109,7 @@ def refusal(array: ArrayMetadata) -> str | None:
             f"again with one of these: {', '.join(sorted(KNOWN))}."
         )
     if len(array.compressors) > 1:
-        return "is compressed more than once, which only serves to fill the memory; write it again with one codec."
+        return "is compressed more than once, which only serves to fill memory; write it again with one codec."
     if array.dtype.kind == "V" or (array.dtype == object) != (_TEXT in array.codecs):
         return f"holds Python objects or records; write numbers, or text with the codec {_TEXT}."
     return None
@@ -117,10 +123,10 @@ def _version_2(metadata: dict[str, Any]) -> ArrayMetadata:
     if dtype != "|O":
         dtype = _dtype(dtype, _PLAIN)
     shape, chunks = _lengths(metadata.get("shape")), _lengths(metadata.get("chunks"))
-    return _described(shape, np.dtype(dtype), chunks, [_v2_codec(each) for each in codecs if each is not None])
+    return ArrayMetadata(shape, np.dtype(dtype), chunks, tuple(_codec(each) for each in codecs if each is not None))
 
 
-def _v2_codec(codec: Any) -> str:
+def _codec(codec: Any) -> str:
     if not isinstance(codec, dict) or not isinstance(codec.get("id"), str):
         raise ValueError("a codec has no name")
     for kind in (_dtype(codec[field], _PLAIN) for field in _FILTER_TYPES if codec.get(field) is not None):
@@ -140,8 +146,8 @@ def _version_3(metadata: dict[str, Any]) -> ArrayMetadata:
         raise ValueError("it has storage transformers")
     shape, chunks = _lengths(metadata.get("shape")), _lengths(grid.get("configuration", {}).get("chunk_shape"))
     codecs = metadata.get("codecs")
-    names = list(_v3_codecs(codecs))
-    return _described(shape, _v3_dtype(metadata.get("data_type")), chunks, names, _shards(codecs))
+    names = tuple(_v3_codecs(codecs))
+    return ArrayMetadata(shape, _v3_dtype(metadata.get("data_type")), chunks, names, _shards(codecs))
 
 
 def _shards(codecs: Any) -> Shards | None:
@@ -163,7 +169,7 @@ def _v3_codecs(codecs: Any, depth: int = 0) -> Iterator[str]:
         if not isinstance(name, str):
             raise ValueError("a codec has no name")
         settings = (codec.get("configuration") or {}) if isinstance(codec, dict) else {}
-        _v2_codec({"id": name, **{key: settings.get(key) for key in _FILTER_TYPES}})
+        _codec({"id": name, **{key: settings.get(key) for key in _FILTER_TYPES}})
         yield name.removeprefix("numcodecs.")
         if name == _SHARDS:
             yield from _v3_codecs(settings.get("codecs"), depth + 1)
@@ -187,21 +193,7 @@ def _dtype(kind: Any, known: re.Pattern[str]) -> np.dtype[Any]:
     return np.dtype(kind)
 
 
-def _lengths(found: Any) -> tuple[int, ...]:
-    if not isinstance(found, list) or any(type(each) is not int or not 0 <= each < 1 << 62 for each in found):
+def _lengths(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list) or any(type(each) is not int or not 0 <= each < 1 << 62 for each in value):
         raise ValueError("its shape is not a list of whole numbers")
-    return tuple(found)
-
-
-def _described(
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    chunks: tuple[int, ...],
-    codecs: list[str],
-    shards: Shards | None = None,
-) -> ArrayMetadata:
-    if len(shape) != len(chunks) or 0 in chunks:
-        raise ValueError("the shape of its chunks does not fit its own")
-    if shards is not None and (len(shards.chunks) != len(chunks) or 0 in shards.chunks or codecs.count(_SHARDS) > 1):
-        raise ValueError("the shape of its shards does not fit its own")
-    return ArrayMetadata(shape, dtype, chunks, tuple(codecs), shards)
+    return tuple(value)

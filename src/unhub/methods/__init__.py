@@ -1,26 +1,22 @@
 """Every method, one small file for each family; ``METHODS`` lists their names."""
 
-from unhub.methods.dbsn import DBSN
-from unhub.methods.dis import DIS, DISPaper
-from unhub.methods.dn import DN
-from unhub.methods.dsl import DSL
-from unhub.methods.dualis import DualDIS, DualIS
 from unhub.methods.gc import GC
-from unhub.methods.inverted_softmax import IS
+from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
 from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
-from unhub.methods.nearest_neighbours import CSLS, NNN, Centering
+from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
 from unhub.methods.protocol import (
     AdditiveMethod,
+    ClosedForm,
+    Corrected,
     MatrixMethod,
     Method,
-    MethodDefaults,
     OneTemperature,
     RowMethod,
     TwoTemperatures,
     is_additive,
     is_matrix_only,
-)
+)  # fmt: skip
 from unhub.methods.registry import (
     ADDITIVE,
     METHODS,
@@ -38,63 +34,18 @@ from unhub.methods.registry import (
     settings,
     stored_method,
     title_of,
-)
+)  # fmt: skip
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import SN
-from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, automatic, filled, resolve
+from unhub.methods.sn import DBSN, SN
+from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, auto_temperature, fill_auto, resolve
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 
 __all__ = [
-    "ADDITIVE",
-    "COSINE_LIMIT",
-    "CSLS",
-    "DBSN",
-    "DIS",
-    "DN",
-    "DSL",
-    "GC",
-    "HN",
-    "IS",
-    "L2N",
-    "METHODS",
-    "NICDM",
-    "NNN",
-    "OTN",
-    "SN",
-    "AdditiveMethod",
-    "Centering",
-    "DISPaper",
-    "DualDIS",
-    "DualIS",
-    "HyperParameters",
-    "LocalScaling",
-    "MatrixMethod",
-    "Method",
-    "MethodDefaults",
-    "MutualProximity",
-    "NoCorrection",
-    "OneTemperature",
-    "ResolvedMethod",
-    "RowMethod",
-    "SingleSinkhorn",
-    "SparseK",
-    "TwoTemperatures",
-    "UnknownMethodError",
-    "additive",
-    "automatic",
-    "configure",
-    "filled",
-    "hyper_parameters",
-    "is_additive",
-    "is_matrix_only",
-    "method",
-    "method_class",
-    "method_classes",
-    "method_names",
-    "methods",
-    "register_method",
-    "resolve",
-    "settings",
-    "stored_method",
-    "title_of",
-]
+    "ADDITIVE", "COSINE_LIMIT", "CSLS", "DBSN", "DIS", "DN", "DSL", "GC", "HN", "IS", "L2N", "METHODS", "NICDM", "NNN",
+    "OTN", "SN", "AdditiveMethod", "Centering", "ClosedForm", "Corrected", "DISPaper", "DualDIS", "DualIS",
+    "HyperParameters", "LocalScaling", "MatrixMethod", "Method", "MutualProximity", "NoCorrection", "OneTemperature",
+    "ResolvedMethod", "RowMethod", "SingleSinkhorn", "SparseK", "TwoTemperatures", "UnknownMethodError", "additive",
+    "auto_temperature", "configure", "fill_auto", "hyper_parameters", "is_additive", "is_matrix_only", "method",
+    "method_class", "method_classes", "method_names", "methods", "register_method", "resolve", "settings",
+    "stored_method", "title_of",
+]  # fmt: skip

@@ -8,18 +8,18 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, MethodDefaults
+from unhub.methods.protocol import CorrectRows, Method
 from unhub.scores import Banks, Budget, ScoreSource
 
 SLAB = 1024
-"""bank rows sorted together: enough that looking queries up costs more than the loop over targets"""
+"""bank rows sorted together: enough that looking up queries costs more than the loop over targets"""
 
 MOST_KEPT = 1 << 29
 """bytes of sorted scores kept between blocks of queries"""
 
 
 @dataclass(frozen=True)
-class GC(MethodDefaults):
+class GC(Method):
     """Rank targets by the query's place among the bank in each target's own list, then by score   [dinu:15]
 
     place_ij = 1 + #{u: s_uj > s_ij}. The corrected score is -place_ij plus the score squeezed into (0, 1), so that

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import checked, count
+from unhub.core.parameters import count, validate
 from unhub.core.topk import top_k
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, MethodDefaults
+from unhub.methods.protocol import CorrectRows, Method
 from unhub.scores import Banks, column_moments, column_top
 
 SMALLEST = 1e-12
@@ -18,7 +18,7 @@ SMALLEST = 1e-12
 
 
 @dataclass(frozen=True)
-class LocalScaling(MethodDefaults):
+class LocalScaling(Method):
     """exp(-d_ij^2 / (sigma_i sigma_j)), d = 1 - s, sigma the distance to the k-th neighbour   [zelnik:04]
 
     A target's neighbours are bank queries, a query's are targets.
@@ -31,7 +31,7 @@ class LocalScaling(MethodDefaults):
     k: int = 10
 
     def __post_init__(self) -> None:
-        checked(self, k=count)
+        validate(self, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of scaled similarities in (0, 1]."""
@@ -46,7 +46,7 @@ class LocalScaling(MethodDefaults):
 
 
 @dataclass(frozen=True)
-class NICDM(MethodDefaults):
+class NICDM(Method):
     """1 - d_ij / sqrt(mu_i mu_j), d = 1 - s, mu the mean distance to the k nearest   [schnitzer:12]
 
     A target's neighbours are bank queries, a query's are targets.
@@ -59,7 +59,7 @@ class NICDM(MethodDefaults):
     k: int = 10
 
     def __post_init__(self) -> None:
-        checked(self, k=count)
+        validate(self, k=count)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows of one minus the scaled distance."""
@@ -74,7 +74,7 @@ class NICDM(MethodDefaults):
 
 
 @dataclass(frozen=True)
-class MutualProximity(MethodDefaults):
+class MutualProximity(Method):
     """log P(D_i > d_ij) + log P(D_j > d_ij), D_i and D_j normal   [schnitzer:12]
 
     D_i: distances of query i to the gallery; D_j: distances of target j to the bank; d = 1 - s. The logarithm keeps

@@ -1,4 +1,4 @@
-"""Corrections by the mean of a target's k largest bank scores: NNN, CSLS, localised centring."""
+"""Corrections by a mean of a target's bank scores: of the k largest (NNN, CSLS, centring), of all (DN)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, count, not_negative, positive, strength_number
+from unhub.core.parameters import count, not_negative, positive, strength_number, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, MethodDefaults
-from unhub.scores import Banks, column_top, columns
+from unhub.methods.protocol import ClosedForm, CorrectRows, Method
+from unhub.scores import Banks, column_means, column_top, columns
 
 BYTES, SLACK = 128, 64
-"""bytes for each of the k scores that a column holds, and for some more, in all copies: galleries that would need more
-than the memory are done a part at a time"""
+"""bytes for each of the k + SLACK scores of a column, all copies included: a gallery that would need more than the
+memory is done in parts"""
 
 
 @dataclass(frozen=True)
-class NNN(MethodDefaults):
+class NNN(ClosedForm, Method):
     """bias_j = -alpha * mean of the k largest s_uj over the bank   [chowdhury:24]"""
 
     name: ClassVar[str] = "nnn"
@@ -32,11 +31,7 @@ class NNN(MethodDefaults):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, alpha=not_negative, strength=strength_number)
-
-    def estimate(self, banks: Banks) -> Bias:
-        """The bias, from one read of the bank."""
-        return closed_form(self.bias_of(banks, None))
+        validate(self, k=count, alpha=not_negative, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-alpha * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -44,7 +39,7 @@ class NNN(MethodDefaults):
 
 
 @dataclass(frozen=True)
-class CSLS(MethodDefaults):
+class CSLS(ClosedForm, Method):
     """bias_j = -1/2 * mean of the k largest s_uj over the bank   [lample:18]
 
     The published 2 s_ij - r_i - r_j, halved; the query's own term r_i does not rank.
@@ -59,11 +54,7 @@ class CSLS(MethodDefaults):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, strength=strength_number)
-
-    def estimate(self, banks: Banks) -> Bias:
-        """The bias, from one read of the bank."""
-        return closed_form(self.bias_of(banks, None))
+        validate(self, k=count, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-1/2 * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -71,7 +62,7 @@ class CSLS(MethodDefaults):
 
 
 @dataclass(frozen=True)
-class Centering(MethodDefaults):
+class Centering(Method):
     """s_ij - affinity_j^gamma, affinity_j the mean of the k largest s_uj over the bank   [hara:15]
 
     A negative affinity keeps its sign. With gamma = 1 this ranks as ``nnn`` with alpha = 1, which can also be served.
@@ -86,13 +77,36 @@ class Centering(MethodDefaults):
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, k=count, gamma=positive)
+        validate(self, k=count, gamma=positive)
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows with each target's local affinity taken out."""
         affinity = top_mean(banks, self.k)
         centre = np.sign(affinity) * np.abs(affinity) ** self.gamma
         return lambda scores: scores - centre
+
+
+@dataclass(frozen=True)
+class DN(ClosedForm, Method):
+    """bias_j = -w * mean_u s_uj   [zhou:23]
+
+    The query side of the published form, -w * mean over targets of s_iv, does not rank.
+    """
+
+    name: ClassVar[str] = "dn"
+    title: ClassVar[str] = "DN"
+    description: ClassVar[str] = "Takes a share of each target's mean bank score off its scores."
+    marginals: ClassVar[frozenset[str]] = frozenset({"query_weight"})
+
+    w: float = 0.5
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        validate(self, w=not_negative, strength=strength_number)
+
+    def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+        """-w * mean bank score of any targets."""
+        return -self.w * column_means(banks.queries, banks.query_weight, banks.execution)
 
 
 def top_mean(banks: Banks, k: int) -> FloatArray:

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import checked, strength_number
+from unhub.core.parameters import strength_number, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import MethodDefaults
+from unhub.methods.protocol import ClosedForm, Method
 from unhub.scores import Banks
 
 
 @dataclass(frozen=True)
-class NoCorrection(MethodDefaults):
+class NoCorrection(ClosedForm, Method):
     """bias_j = 0"""
 
     name: ClassVar[str] = "none"
@@ -26,11 +25,7 @@ class NoCorrection(MethodDefaults):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, strength=strength_number)
-
-    def estimate(self, banks: Banks) -> Bias:
-        """Zero for every target."""
-        return closed_form(self.bias_of(banks, None))
+        validate(self, strength=strength_number)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """Zero for any targets."""

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, cast, runtime_checkable
 
-from unhub.core.bias import Bias
+from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import Temperature, temperature
 from unhub.foundation.types import FloatArray
 from unhub.scores import Banks
@@ -25,70 +25,47 @@ TAU2_PER_TAU1 = 50.0
 
 @runtime_checkable
 class Method(Protocol):
-    """A frozen dataclass with facts on its class; its fields are its hyper-parameters."""
+    """A frozen dataclass with facts on its class; its fields are its hyper-parameters.
+
+    Inherit from it for the facts that most methods share. By itself it has no temperature and reads the bank once.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     """the name in tables and pictures"""
     description: ClassVar[str]
     """one sentence"""
-    requires: ClassVar[frozenset[str]]
-    """what it cannot do without besides the query bank: "cross" (query bank x target bank), "targets" (target bank x
-    gallery)"""
-    marginals: ClassVar[frozenset[str]]
-    """the weights that it uses: "query_weight", "target_prior" """
-    iterative: ClassVar[bool]
-    """whether it reads the bank in rounds, which a fit can resume"""
-    potentials: ClassVar[bool]
-    """whether its bias comes with a potential for each bank query, which ``bias_of`` needs"""
-    softmax: ClassVar[bool]
-    """whether its bias is a softmax over the bank at one temperature, so that each bank query has a share in it"""
-    live: ClassVar[bool]
-    """whether it is fast enough for a page that computes while somebody waits"""
-    audit: ClassVar[bool]
-    """whether it is kept for comparison alone, not for use"""
-
-    @property
-    def temperature(self) -> Temperature | None:
-        """The temperature, the main one where there are two; None for a method without."""
-
-    @property
-    def rounds(self) -> int | None:
-        """How many rounds it takes at the most; None for a method that reads the bank once."""
-
-    def at(self, tau: Temperature) -> Self:
-        """The method at this temperature; itself where it has none."""
-
-    @classmethod
-    def paper(cls) -> Self:
-        """The method with the constants of its paper."""
-
-
-class MethodDefaults:
-    """Facts that most methods share, for a method without a temperature; a method's class overrides its own."""
-
     requires: ClassVar[frozenset[str]] = frozenset()
+    """what it needs besides the query bank: "cross" (query bank x target bank), "targets" (target bank x gallery)"""
     marginals: ClassVar[frozenset[str]] = frozenset()
+    """the weights that it uses: "query_weight", "target_prior" """
     iterative: ClassVar[bool] = False
+    """whether it reads the bank in rounds, which a fit can resume"""
     potentials: ClassVar[bool] = False
+    """whether its bias comes with a potential for each bank query, which ``bias_of`` needs"""
     softmax: ClassVar[bool] = False
+    """whether its bias is a softmax over the bank at one temperature, so that each bank query has a share in it"""
+    sparse: ClassVar[bool] = False
+    """whether most of its corrected scores are zero, and so tied"""
     live: ClassVar[bool] = True
+    """whether it is fast enough for the page, which computes while a person waits"""
     audit: ClassVar[bool] = False
+    """whether it is for comparison only, not for use"""
     constants: ClassVar[Mapping[str, Any]] = {}
     """the hyper-parameters of the paper, where they differ from the defaults"""
 
     @property
     def temperature(self) -> Temperature | None:
-        """None: it has no temperature."""
+        """The temperature, the main one if there are two; None for a method without."""
         return None
 
     @property
     def rounds(self) -> int | None:
-        """None: it reads the bank once."""
+        """How many rounds it takes at the most; None for a method that reads the bank once."""
         return None
 
     def at(self, tau: Temperature) -> Self:
-        """The method itself."""
+        """The method at this temperature; itself if it has none."""
         return self
 
     @classmethod
@@ -97,7 +74,7 @@ class MethodDefaults:
         return cls(**cls.constants)
 
 
-class OneTemperature(MethodDefaults):
+class OneTemperature(Method):
     """A method whose temperature is its field ``tau``."""
 
     tau: Temperature
@@ -112,7 +89,7 @@ class OneTemperature(MethodDefaults):
         return cast(Self, dataclasses.replace(cast(Any, self), tau=tau))
 
 
-class TwoTemperatures(MethodDefaults):
+class TwoTemperatures(Method):
     """A method with ``tau1`` for the query bank, its main temperature, and ``tau2`` for the target bank."""
 
     tau1: Temperature
@@ -134,7 +111,9 @@ class TwoTemperatures(MethodDefaults):
 class AdditiveMethod(Method, Protocol):
     """A method that is a bias."""
 
-    strength: float
+    @property
+    def strength(self) -> float:
+        """What the bias is multiplied by; a field of every additive method."""
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias of every target of the gallery."""
@@ -148,15 +127,31 @@ class RowMethod(Method, Protocol):
     """A method that corrects each test row on its own, given the bank."""
 
     def prepare(self, banks: Banks) -> CorrectRows:
-        """What was learnt from the bank, as a function of score rows."""
+        """A function of score rows, with what it needs of the bank."""
 
 
 @runtime_checkable
 class MatrixMethod(Method, Protocol):
     """A method that needs all test queries at once."""
 
-    def correct(self, scores: FloatArray) -> FloatArray:
-        """The corrected matrix (query, gallery)."""
+    def correct(self, scores: FloatArray) -> Corrected:
+        """The corrected matrix (query, gallery), and what to know about it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Corrected:
+    """A corrected matrix (query, gallery); notes: sentences that its user should read."""
+
+    scores: FloatArray
+    notes: tuple[str, ...] = ()
+
+
+class ClosedForm:
+    """For additive methods without rounds: the estimate is ``bias_of`` the gallery, centred."""
+
+    def estimate(self: AdditiveMethod, banks: Banks) -> Bias:
+        """The bias, from one read of each bank."""
+        return closed_form(self.bias_of(banks, None))
 
 
 def is_additive(method: Method | type[Method]) -> TypeGuard[AdditiveMethod]:

@@ -11,21 +11,16 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
-from unhub.foundation.plugins import load_offered, offered
+from unhub.foundation.optional import load_plugin, plugins
 from unhub.foundation.safe_text import short_repr
-from unhub.methods.dbsn import DBSN
-from unhub.methods.dis import DIS, DISPaper
-from unhub.methods.dn import DN
-from unhub.methods.dsl import DSL
-from unhub.methods.dualis import DualDIS, DualIS
 from unhub.methods.gc import GC
-from unhub.methods.inverted_softmax import IS
+from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
 from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
-from unhub.methods.nearest_neighbours import CSLS, NNN, Centering
+from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
 from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import SN
+from unhub.methods.sn import DBSN, SN
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 from unhub.methods.validation import NAME, check_values, fault, fields_of
 
@@ -48,7 +43,7 @@ C = TypeVar("C", bound=type[Any])
 
 
 class HyperParameters(TypedDict, total=False):
-    """What can be given by name; each method takes those that it has."""
+    """Hyper-parameters by name; each method takes those that it has."""
 
     tau: Temperature
     tau1: Temperature
@@ -64,13 +59,13 @@ class HyperParameters(TypedDict, total=False):
 
 
 def hyper_parameters() -> list[str]:
-    """The name of every hyper-parameter that any method has, those of other packages included."""
+    """The names of the hyper-parameters of all methods, those of other packages included."""
     named = [name for each in method_classes().values() for name in fields_of(each)]
     return list(dict.fromkeys((*HyperParameters.__annotations__, *named)))
 
 
 class UnknownMethodError(InputError):
-    """There is no method of that name here."""
+    """There is no method of that name."""
 
 
 def register_method(cls: C) -> C:
@@ -78,7 +73,7 @@ def register_method(cls: C) -> C:
 
     cls: a frozen dataclass with ``name``, ``title`` and ``description``, all hyper-parameters with defaults, and one of
     the verbs ``estimate`` (with ``bias_of`` and a field ``strength``), ``prepare`` or ``correct``. Inherit the other
-    facts from ``unhub.methods.MethodDefaults``, ``OneTemperature`` (a field ``tau``) or ``TwoTemperatures``.
+    facts from ``unhub.methods.Method``, ``OneTemperature`` (a field ``tau``) or ``TwoTemperatures``.
 
     Returns the class. A package offers its methods to everyone by entry points of the group "unhub.methods" instead.
     """
@@ -91,7 +86,7 @@ def method_names(*, additive: bool = False) -> tuple[str, ...]:
     """The names of all methods, registered and installed ones too; additive: those alone that are a bias."""
     if additive:
         return tuple(name for name, each in method_classes().items() if is_additive(each))
-    return tuple(dict.fromkeys((*_REGISTERED, *offered(GROUP))))
+    return tuple(dict.fromkeys((*_REGISTERED, *plugins(GROUP))))
 
 
 def method_classes() -> dict[str, type[Method]]:
@@ -106,7 +101,7 @@ def method_classes() -> dict[str, type[Method]]:
 def method_class(name: str) -> type[Method]:
     """The class of a method: unhub's own, one that was registered, or one that an installed package offers."""
     if name not in _REGISTERED:
-        cls = load_offered(GROUP, name)
+        cls = load_plugin(GROUP, name)
         if cls is None:
             names = method_names()
             close = difflib.get_close_matches(name.lower(), names, n=1)
@@ -119,7 +114,7 @@ def method_class(name: str) -> type[Method]:
 
 
 def title_of(name: str) -> str:
-    """What tables and pages call a method; a name that is not known stands for itself.
+    """What tables and pages call a method; an unknown name is its own title.
 
     >>> title_of("dbsn"), title_of("none"), title_of("sn(tau=0.02)")
     ('DBSN', 'no correction', 'sn(tau=0.02)')
@@ -130,35 +125,35 @@ def title_of(name: str) -> str:
         return name
 
 
-def method(which: str | Method, given: HyperParameters | None = None) -> Method:
-    """The method of that name with these hyper-parameters; an object passes with the given ones replaced.
+def method(which: str | Method, hyper_parameters: HyperParameters | None = None) -> Method:
+    """The method of that name, or the object, with these hyper-parameters.
 
     tau reaches a method with two temperatures as ``at`` says. None leaves a hyper-parameter as it is.
     """
-    found = _lookup(which)
-    for key in given or {}:
-        if not _takes(found, key):
-            has = ", ".join(fields_of(found)) or "no hyper-parameters"
-            raise InputError(f"{found.name} has no hyper-parameter {key!r}; it has {has}.{_meant(key, [found])}")
-    return configure(found, cast(Any, given))
+    chosen = _lookup(which)
+    for key in hyper_parameters or {}:
+        if not _takes(chosen, key):
+            has = ", ".join(fields_of(chosen)) or "no hyper-parameters"
+            raise InputError(f"{chosen.name} has no hyper-parameter {key!r}; it has {has}.{_meant(key, [chosen])}")
+    return configure(chosen, cast(Any, hyper_parameters))
 
 
-def methods(which: Iterable[str | Method], given: HyperParameters | None = None) -> tuple[Method, ...]:
-    """Several methods; a hyper-parameter reaches every one that has it and must reach at least one."""
-    found = [_lookup(each) for each in which]
-    if not found:
+def methods(which: Iterable[str | Method], hyper_parameters: HyperParameters | None = None) -> tuple[Method, ...]:
+    """Several methods; a hyper-parameter reaches every one that has it, and must reach at least one."""
+    chosen = [_lookup(each) for each in which]
+    if not chosen:
         raise InputError("methods", "is empty", f"name at least one of {', '.join(method_names())}")
-    baseline = any(each.name == "none" for each in found)  # which takes none of them, and stands beside any
-    for key in given or {}:
-        if not (any(_takes(each, key) for each in found) or (baseline and key in HyperParameters.__annotations__)):
-            names = ", ".join(each.name for each in found)
-            raise InputError(f"no method of {names} has the hyper-parameter {key!r}.{_meant(key, found)}")
-    return tuple(configure(each, cast(Any, given)) for each in found)
+    baseline = any(each.name == "none" for each in chosen)  # takes none of them, but may be compared with any
+    for key in hyper_parameters or {}:
+        if not (any(_takes(each, key) for each in chosen) or (baseline and key in HyperParameters.__annotations__)):
+            names = ", ".join(each.name for each in chosen)
+            raise InputError(f"no method of {names} has the hyper-parameter {key!r}.{_meant(key, chosen)}")
+    return tuple(configure(each, cast(Any, hyper_parameters)) for each in chosen)
 
 
-def configure(which: Method, given: Mapping[str, Any] | None) -> Method:
-    """The method with those of the given hyper-parameters that it has; None leaves one as it is."""
-    values = {key: value for key, value in (given or {}).items() if value is not None}
+def configure(which: Method, hyper_parameters: Mapping[str, Any] | None) -> Method:
+    """The method with those of these hyper-parameters that it has; None leaves one as it is."""
+    values = {key: value for key, value in (hyper_parameters or {}).items() if value is not None}
     fields = fields_of(which)
     if "tau" in values and "tau" not in fields:
         which = which.at(values["tau"])
@@ -173,7 +168,7 @@ def additive(which: Method) -> AdditiveMethod:
             f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
             f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(method_names(additive=True))}."
         )
-    strength_number("strength", which.strength)  # a method that was registered may not look at its own
+    strength_number("strength", which.strength)  # a registered method may not check its own
     return which
 
 
@@ -183,10 +178,10 @@ def settings(which: Method) -> dict[str, Any]:
 
 
 def stored_method(name: str, values: Mapping[str, Any]) -> Method:
-    """The method that a file speaks of; ValueError unless every value is of the type that the class declares.
+    """The method that a file names; ValueError unless every value is of the type that the class declares.
 
-    A name that is not known is an UnknownMethodError. The file says a name and plain values, and nothing that it says
-    is imported: a method comes from unhub, from ``register_method``, or from a package that somebody installed.
+    An unknown name is an UnknownMethodError. The file holds a name and plain values, and nothing in it is imported: a
+    method comes from unhub, from ``register_method``, or from an installed package.
     """
     if re.fullmatch(NAME, name) is None:
         raise ValueError("its method has no name")
@@ -199,9 +194,9 @@ def _takes(which: Method, key: str) -> bool:
     return key in fields_of(which) or (key == "tau" and which.temperature is not None)
 
 
-def _meant(key: str, found: Iterable[Method]) -> str:
-    """A question for the hyper-parameter that a wrong name comes close to."""
-    names = [name for each in found for name in ("tau", *fields_of(each)) if _takes(each, name)]
+def _meant(key: str, chosen: Iterable[Method]) -> str:
+    """A question that names the closest hyper-parameter."""
+    names = [name for each in chosen for name in ("tau", *fields_of(each)) if _takes(each, name)]
     close = difflib.get_close_matches(key, names, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -216,7 +211,7 @@ def _lookup(which: str | Method) -> Method:
 
 
 def _check(cls: type[Any]) -> None:
-    """Refuses a class that is no method, or that has the name of another one."""
+    """Refuses a class that is not a method, or that has the name of another one."""
     wrong = fault(cls)
     if wrong is not None:
         raise InputError(f"{getattr(cls, '__name__', short_repr(cls))} is not a method: {wrong}.")

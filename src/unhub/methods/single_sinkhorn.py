@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unhub.core.logsumexp import ColumnSums, row_logsumexp
-from unhub.core.parameters import Temperature, checked, optional_count, settled, temperature
+from unhub.core.parameters import Temperature, as_number, optional_count, temperature, validate
 from unhub.foundation.types import FloatArray
 from unhub.methods.protocol import CorrectRows, OneTemperature
 from unhub.scores import Banks, ScoreSource, blocks
@@ -23,7 +23,7 @@ WIDEST = 300.0
 class SingleSinkhorn(OneTemperature):
     """s_ij + tau log beta_j, Sinkhorn on the bank with the one row of query i added   [yakovlev:23]
 
-    Every query has potentials of its own, so this is no bias; it costs one Sinkhorn run per query.
+    Every query has its own potentials, so this is not a bias; it costs one Sinkhorn run per query.
     """
 
     name: ClassVar[str] = "single_sinkhorn"
@@ -37,7 +37,7 @@ class SingleSinkhorn(OneTemperature):
     iterations: int | None = None
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, iterations=optional_count)
+        validate(self, tau=temperature, iterations=optional_count)
 
     @property
     def rounds(self) -> int:
@@ -46,7 +46,7 @@ class SingleSinkhorn(OneTemperature):
 
     def prepare(self, banks: Banks) -> CorrectRows:
         """Rows corrected by the potentials that their own query shapes."""
-        tau, rounds = settled(self.tau), self.rounds
+        tau, rounds = as_number(self.tau), self.rounds
 
         def correct(scores: FloatArray) -> FloatArray:
             low, high = _range(banks.queries, scores)
@@ -86,13 +86,12 @@ def one_by_one(bank: ScoreSource, row: FloatArray, tau: float, rounds: int) -> F
 
 
 def _column_potentials(half_steps: Any, like: FloatArray, tau: float, rounds: int) -> FloatArray:
-    """g after so many rounds, uniform marginals; nobody asks how far the rows are off."""
+    """g after so many rounds, with uniform marginals; the row error is not measured."""
     b = np.full(like.shape, 1 / like.shape[-1])
     g: FloatArray = sinkhorn(half_steps, lambda f, g: 0.0, tau=tau, a=None, b=b, iterations=rounds).g
     return g
 
 
 def _range(bank: ScoreSource, scores: FloatArray) -> tuple[float, float]:
-    """Smallest and largest score of the queries and the bank."""
     ends = [(scores.min(), scores.max())] + [(block.min(), block.max()) for _, block in blocks(bank)]
     return float(min(low for low, _ in ends)), float(max(high for _, high in ends))

@@ -1,4 +1,4 @@
-"""Sinkhorn normalisation (SN)."""
+"""Sinkhorn normalisation (SN), and with a bank of other targets beside the gallery (DBSN)."""
 
 from __future__ import annotations
 
@@ -9,32 +9,23 @@ from typing import Any, ClassVar
 from unhub.core.bias import Bias
 from unhub.core.parameters import (
     Temperature,
-    checked,
+    as_number,
     optional_count,
     optional_positive,
-    settled,
     strength_number,
     temperature,
-)
+    validate,
+)  # fmt: skip
 from unhub.foundation.types import FloatArray
-from unhub.methods.marginals import log_prior, query_marginal, target_marginal
 from unhub.methods.protocol import OneTemperature
-from unhub.scores import Banks, ScoreSource, SinkhornOperator, column_logsumexp, spread
+from unhub.scores import Banks, JoinedScores, ScoreSource, SinkhornOperator, column_logsumexp, spread
 from unhub.solvers.sinkhorn import most_rounds, solve
 
 
 @dataclass(frozen=True)
-class SN(OneTemperature):
-    """bias_j = tau log beta_j after T rounds of alpha = a / (xi beta), beta = b / (xi' alpha)   [pan:25, Alg. A1]
+class Sinkhorn(OneTemperature):
+    """What SN and DBSN share: hyper-parameters, rounds, and the last half-step for unseen targets."""
 
-    xi = exp(S / tau), a and b uniform unless marginals are given. ``iterations`` is 10; with ``tol`` the rounds stop
-    once the row-marginal error is at most tol (and go on to 1,000 unless ``iterations`` says otherwise). With float32
-    scores the error does not fall below about 1e-6.
-    """
-
-    name: ClassVar[str] = "sn"
-    title: ClassVar[str] = "SN"
-    description: ClassVar[str] = "Sinkhorn balance of bank queries and targets: each target takes an equal share."
     marginals: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
     iterative: ClassVar[bool] = True
     potentials: ClassVar[bool] = True
@@ -47,34 +38,66 @@ class SN(OneTemperature):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        checked(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
+        validate(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
 
     @property
     def rounds(self) -> int:
         """How many rounds it takes at the most."""
         return most_rounds(self.iterations, self.tol)
 
-    def estimate(self, banks: Banks) -> Bias:
-        """The bias, from one read of the bank where its kernel can be kept, otherwise from one for each round."""
-        return balance(banks.queries, banks, settled(self.tau), self.iterations, self.tol)
-
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
-        """tau (log b - LSE_u(s_uj / tau + log alpha_u)) of any targets: the last half-step, exact."""
-        return last_half_step(banks, settled(self.tau), potentials)
+        """tau (log(n b_j) - LSE_u(s_uj / tau + log(n alpha_u))) of any targets: the last half-step, exact.
+
+        alpha holds all that a target bank contributed.
+        """
+        assert potentials is not None, "Sinkhorn methods save their potentials"
+        tau = as_number(self.tau)
+        return tau * banks.log_prior() - column_logsumexp(banks.queries, tau, potentials, banks.execution)
+
+    def _balance(self, source: ScoreSource, banks: Banks) -> Bias:
+        """The bias of the gallery, the first columns of the source, from Sinkhorn potentials."""
+        tau, gallery = as_number(self.tau), banks.queries.shape[1]
+        a, b = banks.query_marginal(), banks.target_marginal(extra=source.shape[1] - gallery)
+        largest = banks.largest
+        if largest is not None and banks.cross is not None and source is not banks.queries:
+            largest = max(largest, spread(banks.cross).largest)
+        operator = SinkhornOperator(source, tau, a, banks.execution, observer=banks.observer, largest=largest)
+        ending: Any = {"iterations": self.iterations, "tol": self.tol, "observer": banks.observer}
+        return solve(operator, tau=tau, a=a, b=b, gallery=gallery, **ending)
 
 
-def balance(source: ScoreSource, banks: Banks, tau: float, iterations: int | None, tol: float | None) -> Bias:
-    """The bias of the gallery from Sinkhorn potentials of the source, whose first columns it is."""
-    gallery = banks.queries.shape[1]
-    a, b = query_marginal(banks), target_marginal(banks, extra=source.shape[1] - gallery)
-    largest = banks.largest
-    if largest is not None and banks.cross is not None and source is not banks.queries:
-        largest = max(largest, spread(banks.cross).largest)
-    operator = SinkhornOperator(source, tau, a, banks.execution, observer=banks.observer, largest=largest)
-    return solve(operator, tau=tau, a=a, b=b, gallery=gallery, iterations=iterations, tol=tol, observer=banks.observer)
+@dataclass(frozen=True)
+class SN(Sinkhorn):
+    """bias_j = tau log beta_j after T rounds of alpha = a / (xi beta), beta = b / (xi' alpha)   [pan:25, Alg. A1]
+
+    xi = exp(S / tau), a and b uniform unless marginals are given. ``iterations`` is 10; with ``tol`` the rounds stop
+    once the row-marginal error is at most tol (and go on to 1,000 unless ``iterations`` says otherwise). With float32
+    scores the error does not fall below about 1e-6.
+    """
+
+    name: ClassVar[str] = "sn"
+    title: ClassVar[str] = "SN"
+    description: ClassVar[str] = "Sinkhorn balance of bank queries and targets: each target takes an equal share."
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias, from one read of the bank if its kernel can be kept, otherwise from one for each round."""
+        return self._balance(banks.queries, banks)
 
 
-def last_half_step(banks: Banks, tau: float, potentials: FloatArray | None) -> FloatArray:
-    """tau (log(n b_j) - LSE_u(s_uj / tau + log(n alpha_u))), from the potentials of a fit."""
-    assert potentials is not None, "Sinkhorn methods save their potentials"
-    return tau * log_prior(banks) - column_logsumexp(banks.queries, tau, potentials, banks.execution)
+@dataclass(frozen=True)
+class DBSN(Sinkhorn):
+    """SN on [S_bt, S_bb], targets and target bank side by side; only the targets' part is kept   [pan:25, Alg. A2]
+
+    With an empty target bank this is SN.
+    """
+
+    name: ClassVar[str] = "dbsn"
+    title: ClassVar[str] = "DBSN"
+    description: ClassVar[str] = "SN with a bank of other targets beside the gallery."
+    requires: ClassVar[frozenset[str]] = frozenset({"cross"})
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias of the gallery, from one read of both banks if their kernel can be kept."""
+        assert banks.cross is not None, "callers check Method.requires"
+        both = JoinedScores(banks.queries, banks.cross) if banks.cross.shape[1] else banks.queries
+        return self._balance(both, banks)

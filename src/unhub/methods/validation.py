@@ -1,4 +1,4 @@
-"""Whether a class can be a method, and whether the values that a file gives fit it."""
+"""Whether a class can be a method, and whether values from a file fit it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NAME = r"[a-z][a-z0-9_]{0,39}"
 """of a method"""
 _PLAIN = (bool, int, float, str, type(None))
 _RESERVED = ("all", "saved")
-"""what commands and the page call every method, and a correction as it was saved"""
+"""words of commands and the page: every method, and a correction as it was saved"""
 _FACTS = {
     "title": str, "description": str, "requires": frozenset, "marginals": frozenset, "iterative": bool,
-    "potentials": bool, "softmax": bool, "live": bool, "audit": bool,
+    "potentials": bool, "softmax": bool, "sparse": bool, "live": bool, "audit": bool,
 }  # fmt: skip
 _VERBS = ("estimate", "prepare", "correct")
 _KNOWN = {"requires": {"cross", "targets"}, "marginals": {"query_weight", "target_prior"}}
@@ -40,13 +40,12 @@ def fields_of(which: Any) -> tuple[str, ...]:
 
 
 def _hints(cls: type[Any]) -> dict[str, Any]:
-    """The declared type of each hyper-parameter."""
     hints = get_type_hints(cls)
     return {name: hints[name] for name in fields_of(cls)}
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a plain value is of a declared type; a whole number is a float as well, and nothing is infinite."""
+    """Whether a plain value has a declared type; a whole number is also a float, and no number is infinite."""
     if get_origin(hint) in (Union, types.UnionType):
         return any(_fits(value, each) for each in get_args(hint))
     if get_origin(hint) is Literal:
@@ -71,14 +70,14 @@ def fault(cls: Any) -> str | None:
         return f"its name is {short_repr(name)}; give it a name of lower-case letters, digits and underscores"
     for fact, kind in _FACTS.items():
         if not isinstance(getattr(cls, fact, None), kind):
-            return f"it has no {fact} ({kind.__name__}); set it on the class or inherit unhub.methods.MethodDefaults"
+            return f"it has no {fact} ({kind.__name__}); set it on the class or inherit unhub.methods.Method"
     for fact, known in _KNOWN.items():
         if not getattr(cls, fact) <= known:
             return f"its {fact} holds {sorted(getattr(cls, fact) - known)[0]!r}; there are {', '.join(sorted(known))}"
     if sum(hasattr(cls, verb) for verb in _VERBS) != 1:
         return f"it needs one verb of {', '.join(_VERBS)}"
     if not all(hasattr(cls, each) for each in ("at", "temperature", "rounds", "paper")):
-        return "it does not say how it takes a temperature; inherit unhub.methods.MethodDefaults or OneTemperature"
+        return "it does not say how it takes a temperature; inherit unhub.methods.Method or OneTemperature"
     if hasattr(cls, "estimate") and not (hasattr(cls, "bias_of") and "strength" in fields_of(cls)):
         return "a method that estimates a bias also needs bias_of and a field strength: float = 1.0"
     return _fault_of_fields(cls)
@@ -93,5 +92,5 @@ def _fault_of_fields(cls: type[Any]) -> str | None:
         if field.default is dataclasses.MISSING:
             return f"its hyper-parameter {field.name} has no default"
         if not _is_plain(hints[field.name]):
-            return f"its hyper-parameter {field.name} is no plain number, text, switch or None"
+            return f"its hyper-parameter {field.name} is not a plain number, text, switch or None"
     return None

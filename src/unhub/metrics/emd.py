@@ -1,9 +1,17 @@
-"""How far apart two sets of points lie: the earth mover's distance with cost 1 - cosine."""
+"""How far apart two sets of points are: the earth mover's distance (EMD) with cost 1 - cosine.
+
+It tells whether a target bank can be expected to help. Proposition 2 says that adding a target bank B_t to the targets
+T brings them closer to the query bank B_q. Its proof needs EMD(B_q, B_t) < EMD(B_q, T); then, with
+w = |B_t| / (|T| + |B_t|),
+
+    EMD(B_q, [T; B_t]) <= (1 - w) EMD(B_q, T) + w EMD(B_q, B_t) < EMD(B_q, T).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +19,9 @@ from numpy.typing import NDArray
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.metrics.bootstrap import LEVEL
+from unhub.foundation.wording import argument
 from unhub.metrics.row_numbers import name_rows
+from unhub.metrics.significance import LEVEL
 
 PIVOTS = 100_000_000  # the solver ends by itself long before; POT's own limit is too low for 2,000 points
 
@@ -23,11 +32,10 @@ Costs = Callable[[IntArray, IntArray], FloatArray]
 class EMD:
     """A distance between two uniform point sets, and how it was found.
 
-    ``exact``: all points were used, and low = value = high. Otherwise ``value`` is the mean over ``rounds``
-    draws of at most ``sample`` points from each set, and low .. high is the 95 % confidence interval
-    (Student's t) of that mean. A sample lies farther from another sample than the whole sets do, so a sampled
-    distance is too large on average, and less so the larger the sample: compare distances with the same
-    ``sample``.
+    ``exact``: all points were used, and low = value = high. Otherwise ``value`` is the mean over ``rounds`` draws of at
+    most ``sample`` points from each set, and low .. high is its 95% confidence interval (Student's t). Samples are
+    farther apart than the whole sets, so a sampled distance is too large on average, and less so the larger the sample:
+    compare distances with the same ``sample``.
     """
 
     value: float
@@ -76,6 +84,69 @@ def emd_from_scores(scores: FloatArray, *, sample: int = 1000, rounds: int = 5, 
         return cost
 
     return _distance(costs, scores.shape[0], scores.shape[1], sample, rounds, seed)
+
+
+@dataclass(frozen=True)
+class BankPrecondition:
+    """The three distances from the query bank, and the verdict.
+
+    ``holds``: the target bank is closer to the query bank than the targets are. ``certain``: the distances are exact,
+    or their intervals do not overlap.
+    """
+
+    to_target_bank: EMD
+    to_targets: EMD
+    to_both: EMD
+    holds: bool
+    certain: bool
+
+
+def bank_precondition(
+    query_bank: FloatArray,
+    target_bank: FloatArray,
+    targets: FloatArray,
+    *,
+    sample: int = 1000,
+    rounds: int = 5,
+    seed: int = 0,
+) -> BankPrecondition:
+    """EMD(B_q, B_t), EMD(B_q, T) and EMD(B_q, [T; B_t]) and whether the first is less than the second."""
+    if target_bank.ndim != 2 or targets.ndim != 2 or target_bank.shape[1] != targets.shape[1]:
+        raise InputError(
+            "target_bank",
+            f"has shape {target_bank.shape} and {argument('targets')} {targets.shape}",
+            "give rows of one dimension, embedded with the same model",
+        )
+    how: Any = {"sample": sample, "rounds": rounds, "seed": seed}
+    return _verdict(
+        emd(query_bank, target_bank, **how),
+        emd(query_bank, targets, **how),
+        emd(query_bank, np.concatenate((targets, target_bank)), **how),
+    )
+
+
+def bank_precondition_from_scores(
+    target_bank_scores: FloatArray, target_scores: FloatArray, *, sample: int = 1000, rounds: int = 5, seed: int = 0
+) -> BankPrecondition:
+    """The same from scores: (bank, target bank) and (bank, gallery), one row for each banked query."""
+    if len(target_bank_scores) != len(target_scores):
+        raise InputError(
+            "target_bank_scores",
+            f"has {len(target_bank_scores)} rows and {argument('target_scores')} {len(target_scores)}",
+            "both need one row for each query of the query bank",
+        )
+    how: Any = {"sample": sample, "rounds": rounds, "seed": seed}
+    both = np.concatenate((target_scores, target_bank_scores), axis=1)
+    return _verdict(
+        emd_from_scores(target_bank_scores, **how), emd_from_scores(target_scores, **how), emd_from_scores(both, **how)
+    )
+
+
+def _verdict(to_target_bank: EMD, to_targets: EMD, to_both: EMD) -> BankPrecondition:
+    holds = to_target_bank.value < to_targets.value
+    near, far = (to_target_bank, to_targets) if holds else (to_targets, to_target_bank)
+    certain = (near.exact and far.exact) or near.high < far.low
+    return BankPrecondition(to_target_bank, to_targets, to_both, holds, certain)
 
 
 def _distance(costs: Costs, n: int, m: int, sample: int, rounds: int, seed: int) -> EMD:

@@ -39,8 +39,7 @@ def k_occurrence(top: IntArray, gallery: int, k: int | None = None) -> NDArray[n
 def skewness(counts: ArrayLike) -> float:
     """The third standardised moment, mean((N - mean)^3) / std^3: scipy's biased skewness.
 
-    0 is symmetric; hubs make it positive. Where all counts are equal it is 0.0 (scipy says NaN): nothing is
-    skewed.
+    0 is symmetric; hubs make it positive. If all counts are equal it is 0.0 (scipy says NaN).
 
     >>> skewness([3, 0, 0]) > skewness([1, 1, 1])
     True

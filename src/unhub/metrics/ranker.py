@@ -8,20 +8,18 @@ from numpy.typing import ArrayLike
 from unhub.core.topk import top_k
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.metrics.rank_counts import equal_before, rank_counts, tie_policy
-from unhub.metrics.ranking import Ranking
+from unhub.metrics.ranking import Ranking, equal_before, rank_counts, tie_policy
 from unhub.metrics.relevance import Relevance
-from unhub.metrics.row_numbers import name_rows
-from unhub.metrics.target_groups import GroupMaximum
+from unhub.metrics.row_numbers import name_rows, whole_numbers
 
-BLOCK_SCORES = 1 << 19  # scores looked at together by `rank`: 4 MB in float64
+BLOCK_SCORES = 1 << 19  # scores that `rank` handles at once: 4 MB in float64
 
 
 class Ranker:
     """Builds a `Ranking` from blocks of score rows, so that the whole matrix need never exist.
 
     ``ignore_self`` leaves target i out for query i, everywhere. ``groups`` (gallery,) gives the group of each
-    target: a group's score is the largest of its targets', and the relevance then speaks of groups.
+    target: a group's score is the largest of its targets', and relevance is then about groups.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class Ranker:
         if self._maximum is not None and self._maximum.groups != relevance.gallery:
             raise InputError(
                 "groups",
-                f"has {self._maximum.groups} groups but the relevance speaks of {relevance.gallery}",
+                f"has {self._maximum.groups} groups but the relevance has {relevance.gallery}",
                 "make it with relevance.grouped(groups)",
             )
         self._columns = relevance.gallery if self._maximum is None else self._maximum.targets
@@ -96,15 +94,40 @@ class Ranker:
         width = self._top.shape[1]
         if not self._ignore_self:
             return top_k(scores, width)[1]
-        found = top_k(scores, width + 1)[1]  # one more, then the query itself goes, or else the last one
-        itself = found == queries[:, None]
+        best = top_k(scores, width + 1)[1]  # one more; the query itself is dropped, or else the last one
+        itself = best == queries[:, None]
         itself[~itself.any(axis=1), -1] = True
-        others: IntArray = found[~itself].reshape(len(scores), width)
+        others: IntArray = best[~itself].reshape(len(scores), width)
         return others
 
 
+class GroupMaximum:
+    """The best score within each group: what CLIP4Clip ranks when a target has many captions.
+
+    >>> GroupMaximum([0, 1, 0])(np.array([[0.1, 0.2, 0.3]])).tolist()
+    [[0.3, 0.2]]
+    """
+
+    def __init__(self, groups: ArrayLike) -> None:
+        ids = whole_numbers(groups, "groups")
+        counts = np.bincount(ids) if ids.size and ids.min() >= 0 else np.zeros(1, dtype=np.int64)
+        if not counts.all():
+            raise InputError("groups must number the groups 0, 1, 2, .. without a gap, one number for each target.")
+        self.targets = ids.size
+        self.groups = counts.size
+        self._starts = np.cumsum(counts) - counts
+        in_order = bool((np.diff(ids) >= 0).all())
+        self._order = None if in_order else np.argsort(ids, kind="stable")
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        """(query, target) scores to (query, group) scores."""
+        ordered = scores if self._order is None else scores[:, self._order]
+        best: FloatArray = np.maximum.reduceat(ordered, self._starts, axis=1)
+        return best
+
+
 def _checked(scores: FloatArray, start: int, *, queries: int, columns: int) -> FloatArray:
-    """The rows of the queries ``start``, ``start + 1``, .. in float32 or float64, or a sentence.
+    """The rows of the queries ``start``, ``start + 1``, .. in float32 or float64, or an error.
 
     float16 becomes float32 and whole numbers float64; -inf is a score like any other, NaN is not.
     """
@@ -140,7 +163,7 @@ def rank(
     scores = np.asarray(scores)
     ranker = Ranker(relevance, ties=ties, depth=depth, ignore_self=ignore_self, groups=groups)
     if scores.ndim != 2 or len(scores) != relevance.queries:
-        raise InputError("scores", f"has shape {scores.shape} but the relevance speaks of {relevance.queries} queries")
+        raise InputError("scores", f"has shape {scores.shape} but the relevance has {relevance.queries} queries")
     step = max(1, BLOCK_SCORES // max(1, scores.shape[1]))
     for start in range(0, len(scores), step):
         ranker.add(start, scores[start : start + step])

@@ -1,4 +1,4 @@
-"""The metrics by name, and a ranking measured by them; a name that does not exist is answered with those that do."""
+"""What a metric is, the metrics by name, and a ranking measured by them."""
 
 from __future__ import annotations
 
@@ -6,51 +6,115 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.plugins import load_offered, offered
+from unhub.foundation.optional import load_plugin, plugins
 from unhub.metrics import hubness, retrieval
-from unhub.metrics.definition import Metric, rate, unevenness
 from unhub.metrics.ranking import Ranking
 from unhub.metrics.retrieval import PerQuery
 
 GROUP = "unhub.metrics"
 """entry points of this group offer metrics, by their names"""
 
+
+@dataclass(frozen=True)
+class Metric:
+    """One number about a ranking: its name, how it is computed, how to read it.
+
+    Either ``per_query`` gives a value for each query, and ``average`` (the mean, as a rule) makes one of them, or
+    ``whole`` looks at all queries together.
+
+    name, json_name: in tables, and in JSON.
+    title, description: a few words, and a sentence; the title is the name unless given.
+    percent: a share, given as 0 .. 100 by ``measure``.
+    larger_is_better: the direction; None where the best value is neither the largest nor the smallest.
+    depth: how many of the best targets of each query it reads.
+    digits: decimals that are shown.
+    """
+
+    name: str
+    json_name: str = ""
+    per_query: Callable[[Ranking], PerQuery] | None = None
+    average: Callable[[PerQuery], np.floating] = np.mean
+    whole: Callable[[Ranking], float] | None = None
+    percent: bool = False
+    larger_is_better: bool | None = None
+    depth: int = 1
+    title: str = ""
+    description: str = ""
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("json_name", "title"):
+            object.__setattr__(self, name, getattr(self, name) or self.name)
+
+    def value(self, ranking: Ranking) -> float:
+        """The number itself, over the queries that have a relevant target; in percent for a share."""
+        return self.value_of(ranking, None if self.per_query is None else self.per_query(ranking))
+
+    def value_of(self, ranking: Ranking, values: PerQuery | None) -> float:
+        """The same from the values of each query, where it has them: what ``per_query`` gives."""
+        scale = 100.0 if self.percent else 1.0
+        if values is None:
+            assert self.whole is not None
+            return scale * float(self.whole(ranking))
+        judged = ranking.relevance.judged()
+        if not judged.any():
+            raise InputError(f"{self.name} needs a query with a relevant target, but no query has one.")
+        return float(self.average(scale * values[judged]))
+
+    def shown(self, value: float) -> str:
+        """The value as a table has it."""
+        return f"{value:.{self.digits}f}"
+
+
+_RATES: Mapping[str, tuple[str, Callable[[Ranking, int], PerQuery], str, str]] = {
+    "R": ("hit_rate", retrieval.hit_rate, "hit rate", "Share of queries with a right target in the top {k}."),
+    "recall": ("recall", retrieval.recall, "recall", "Share of a query's right targets in the top {k}."),
+    "ndcg": ("ndcg", retrieval.ndcg, "nDCG", "Discounted gain of the top {k} over that of the best order."),
+}
+"""shares of each query at a cut-off k: JSON name, function, title, description"""
+
+_COUNTS: Mapping[str, tuple[Callable[[ArrayLike], float], str, str]] = {
+    "skew": (hubness.skewness, "skewness", "Skewness of how often each target is in a top {k}; hubs make it large."),
+    "antihub": (hubness.antihub_share, "antihub share", "Share of targets that are in no top {k}."),
+    "max_n": (hubness.largest_count, "largest hub", "How often the greatest hub is in a top {k}."),
+    "robin_hood": (
+        hubness.robin_hood,
+        "Robin Hood index",
+        "Share of top-{k} places to move for all targets to be equal.",
+    ),
+    "gini": (hubness.gini, "Gini coefficient", "How unevenly the places in the top {k} are spread."),
+}
+"""numbers from the k-occurrences of all targets: function, title, description"""
+
+
+def _rate(name: str, k: int) -> Metric:
+    json_name, function, title, description = _RATES[name]
+    return Metric(
+        f"{name}@{k}", f"{json_name}@{k}", lambda ranking: function(ranking, k), percent=True, larger_is_better=True,
+        title=f"{title} at {k}", description=description.format(k=k), digits=1,
+    )  # fmt: skip
+
+
+def _unevenness(name: str, k: int) -> Metric:
+    function, title, description = _COUNTS[name]
+    percent = name == "antihub"
+    return Metric(
+        f"{name}@{k}", whole=lambda ranking: function(ranking.occurrences(k)), percent=percent, depth=k,
+        larger_is_better=None if name == "skew" else False, digits=1 if percent else 2,
+        title=f"{title} at {k}", description=description.format(k=k),
+    )  # fmt: skip
+
+
 FAMILIES: Mapping[str, Callable[[int], Metric]] = MappingProxyType(
-    {
-        "R": lambda k: rate(
-            "R", "hit_rate", retrieval.hit_rate, k, "hit rate", "Share of queries with a right target in the top {k}."
-        ),
-        "recall": lambda k: rate(
-            "recall", "recall", retrieval.recall, k, "recall", "Share of a query's right targets in the top {k}."
-        ),
-        "ndcg": lambda k: rate(
-            "ndcg", "ndcg", retrieval.ndcg, k, "nDCG", "Discounted gain of the top {k} over that of the best order."
-        ),
-        "skew": lambda k: unevenness(
-            "skew", hubness.skewness, k, "skewness",
-            "Skewness of how often each target is in a top {k}; hubs make it large.", larger_is_better=None,
-        ),
-        "antihub": lambda k: unevenness(
-            "antihub", hubness.antihub_share, k, "antihub share", "Share of targets that are in no top {k}.",
-            percent=True,
-        ),
-        "max_n": lambda k: unevenness(
-            "max_n", hubness.largest_count, k, "largest hub", "How often the greatest hub is in a top {k}."
-        ),
-        "robin_hood": lambda k: unevenness(
-            "robin_hood", hubness.robin_hood, k, "Robin Hood index",
-            "Share of the places in the top {k} that would have to change hands for all targets to have the same.",
-        ),
-        "gini": lambda k: unevenness(
-            "gini", hubness.gini, k, "Gini coefficient", "How unevenly the places in the top {k} are spread."
-        ),
-    }
-)  # fmt: skip
+    {name: partial(_rate, name) for name in _RATES} | {name: partial(_unevenness, name) for name in _COUNTS}
+)
 """Metrics with a number: ``R@50`` is ``FAMILIES["R"](50)``."""
 
 _SINGLE = (
@@ -101,7 +165,7 @@ class Measurement:
 
 
 def measure(ranking: Ranking, names: Iterable[str] = DEFAULT_METRICS) -> Measurement:
-    """Each metric asked for, under the name it was asked by; every value is computed once.
+    """Each of these metrics by the name it was asked for; every value is computed once.
 
     In percent (0 .. 100): R@k, recall@k, ndcg@k, mrr, map, gmean, antihub@k. As they are: MdR, MnR (ranks),
     max_n@k (a count), skew@k, robin_hood@k and gini@k. Queries without a relevant target count for hubness
@@ -142,7 +206,7 @@ def metric(name: str) -> Metric:
     if known in FAMILIES and re.fullmatch(r"[1-9][0-9]*", k):
         return FAMILIES[known](int(k))
     if name not in _REGISTERED:
-        theirs = load_offered(GROUP, name)
+        theirs = load_plugin(GROUP, name)
         if theirs is None:
             raise InputError(_unknown(name, stem, k))
         if getattr(theirs, "name", None) != name:
@@ -177,7 +241,7 @@ def register_metric(new: Metric) -> Metric:
 def metric_names() -> tuple[str, ...]:
     """The names of all metrics, families as ``R@k``; registered and installed ones too."""
     own = (*(f"{family}@k" for family in FAMILIES), *(each.name for each in _SINGLE))
-    return tuple(dict.fromkeys((*own, *_REGISTERED, *offered(GROUP))))
+    return tuple(dict.fromkeys((*own, *_REGISTERED, *plugins(GROUP))))
 
 
 def _unknown(name: str, stem: str, k: str) -> str:

@@ -18,7 +18,6 @@ from unhub.metrics.row_numbers import (
     pairs_with_equal_labels,
     whole_numbers,
 )
-from unhub.metrics.target_groups import group_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +48,7 @@ class Relevance:
 
     @classmethod
     def from_sets(
-        cls,
-        sets: Iterable[Iterable[int]],
-        gallery: int,
-        *,
-        queries: int | None = None,
-        allow_empty: bool = False,
+        cls, sets: Iterable[Iterable[int]], gallery: int, *, queries: int | None = None, allow_empty: bool = False
     ) -> Relevance:
         """Several relevant targets per query: ``sets[i]`` holds the targets of query i."""
         lists: list[list[int]] = []
@@ -102,13 +96,7 @@ class Relevance:
 
     @classmethod
     def _from(
-        cls,
-        rows: IntArray,
-        targets: IntArray,
-        gains: FloatArray,
-        queries: int,
-        gallery: int,
-        allow_empty: bool,
+        cls, rows: IntArray, targets: IntArray, gains: FloatArray, queries: int, gallery: int, allow_empty: bool
     ) -> Relevance:
         arrays = compress(rows, targets, gains, queries=queries, gallery=gallery, allow_empty=allow_empty)
         return cls(*arrays, gallery)
@@ -151,16 +139,16 @@ class Relevance:
 
     def groups(self) -> IntArray:
         """The group of each target, from 0: targets relevant to the same query form one: (gallery,)."""
-        return group_targets(self.query_rows, self.targets, self.queries, self.gallery)
+        return _group_targets(self.query_rows, self.targets, self.queries, self.gallery)
 
     def grouped(self, groups: IntArray) -> Relevance:
         """The relevance of whole groups, each as relevant as its best target; the groups are the gallery."""
         best = np.lexsort((-self.gains, groups[self.targets], self.query_rows))
-        rows, found = self.query_rows[best], groups[self.targets][best]
+        rows, group = self.query_rows[best], groups[self.targets][best]
         first = np.ones(rows.size, dtype=bool)
-        first[1:] = (np.diff(rows) != 0) | (np.diff(found) != 0)
+        first[1:] = (np.diff(rows) != 0) | (np.diff(group) != 0)
         size = int(groups.max()) + 1
-        return self._from(rows[first], found[first], self.gains[best][first], self.queries, size, True)
+        return self._from(rows[first], group[first], self.gains[best][first], self.queries, size, True)
 
     def clusters(self) -> IntArray:
         """The cluster of each query for a clustered bootstrap: its first relevant target: (query,).
@@ -171,3 +159,30 @@ class Relevance:
         clusters = self.gallery + np.arange(self.queries)
         clusters[judged] = self.targets[self.indptr[:-1][judged]]
         return clusters
+
+
+def _group_targets(rows: IntArray, targets: IntArray, queries: int, gallery: int) -> IntArray:
+    """The group of each target: (gallery,). Targets relevant to the same query share one.
+
+    rows, targets: (total,), the pairs of a relevance, sorted by query. Groups are numbered from 0 in the
+    order of their queries; targets relevant to no query follow, each alone in its group.
+    """
+    owner = np.full(gallery, queries)  # the first query of each target; `queries` means none
+    np.minimum.at(owner, targets, rows)
+    counts = np.bincount(rows, minlength=queries)
+    smallest = np.full(queries, queries)  # the smallest owner among the targets of each query
+    np.minimum.at(smallest, rows, owner[targets])
+    # All targets of a query have one owner, whose set is as large: then the two sets are the same.
+    differs = (owner[targets] != smallest[rows]) | (counts[smallest[rows]] != counts[rows])
+    if differs.any():
+        query = int(rows[np.argmax(differs)])
+        other = int(smallest[query])
+        shared = int(targets[(rows == query) & (owner[targets] == other)][0])
+        raise InputError(
+            f"target {shared} is relevant to query {other} and query {query}, whose other targets differ, "
+            f"so the targets do not form groups; rank them one by one."
+        )
+    alone = owner == queries
+    owner[alone] += np.arange(np.count_nonzero(alone))
+    groups: IntArray = np.unique(owner, return_inverse=True)[1]
+    return groups

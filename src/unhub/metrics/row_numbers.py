@@ -1,4 +1,4 @@
-"""Row numbers, checked (whole, counted from 0, inside what they point into), and pairs of them as compressed rows."""
+"""Row numbers: checked (whole, from 0, within range), and pairs of them as compressed rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, BoolArray, FloatArray, IntArray
 from unhub.foundation.wording import setting
 
-SHOWN = 5  # how many offenders a sentence names before it only counts them
+SHOWN = 5  # rows that an error names; the others are only counted
 
 
 def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
-    """The values as a 1-D int64 array, or a sentence that says what came instead.
+    """The values as a 1-D int64 array, or an error.
 
     >>> whole_numbers([2, 0, 1], "relevant").tolist()
     [2, 0, 1]
@@ -36,7 +36,7 @@ def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
 
 
 def check_targets(targets: IntArray, queries: IntArray, gallery: int) -> None:
-    """Nothing, or a sentence that names the query, its target and the size of the gallery."""
+    """Refuses targets outside the gallery."""
     wrong = np.flatnonzero((targets < 0) | (targets >= gallery))
     if not wrong.size:
         return
@@ -55,14 +55,14 @@ def check_targets(targets: IntArray, queries: IntArray, gallery: int) -> None:
 
 
 def check_rows(rows: IntArray, size: int, name: str, unit: str) -> None:
-    """Nothing, or a sentence that names the first position whose number is outside 0 .. size-1."""
+    """Refuses row numbers outside 0 .. size-1."""
     wrong = np.flatnonzero((rows < 0) | (rows >= size))
     if wrong.size:
         raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0.")
 
 
 def check_length(length: int, queries: int | None) -> None:
-    """Nothing, or a sentence that gives both lengths."""
+    """Refuses relevance of another number of queries."""
     if queries is not None and length != queries:
         raise InputError("relevant", f"has {length} entries but there are {queries} queries", "give one for each query")
 
@@ -105,7 +105,7 @@ def compress(
 
 
 def check_judged(counts: IntArray) -> None:
-    """Nothing, or a sentence that names the queries without a relevant target."""
+    """Refuses queries without a relevant target."""
     empty = counts == 0
     if empty.any():
         raise InputError(

@@ -1,4 +1,4 @@
-"""The parts of a LaTeX table: names and values as cells, and the grid that holds them with its width."""
+"""The parts of a LaTeX table: names and values as cells, and the grid that holds them and knows its width."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unhub.foundation.tables import escape, tabular
 from unhub.report.result_tables import number
 
 COLUMN, PAGE = 221.0, 453.0
-"""points that a column and the text of a two-column A4 article are wide; those of most conferences are wider"""
+"""points: the widths of a column and of the text of a two-column A4 article; most conferences have wider ones"""
 LONGEST = 40
-"""lines that a page holds, with a caption and notes"""
+"""lines of a page with a caption and notes"""
 SQUEEZED = 1.35
-"""how many times too wide a table may be to be scaled down rather than split"""
+"""a table that is wider than the page by more than this factor is split rather than scaled down"""
 SIZES = {r"\small": 9.2, r"\footnotesize": 8.5, r"\scriptsize": 7.9}
-"""heights of letters by which widths grow, in points: small letters of Computer Modern are wide for their size"""
+"""letter heights in points, to estimate widths: small letters of Computer Modern are wide for their size"""
 
 
 class Fit(NamedTuple):
@@ -38,11 +38,7 @@ FITS = (
 )  # fmt: skip
 """from roomy to tight"""
 _NARROW, _USUAL, _WIDE, _ABOVE, _BOLD = 0.31, 0.52, 0.78, 0.45, 1.12
-"""of the height of a letter: a dot, a digit, a capital, a superscript; and how much wider bold letters are
-
-Computer Modern is among the wider fonts.
-"""
-
+"""widths in letter heights: a dot, a digit, a capital, a superscript; and how much wider bold letters are"""
 SIDES = {"t": "Text", "v": "Video", "i": "Image", "a": "Audio"}
 ARROWS = {1: r"$\uparrow$", -1: r"$\downarrow$", 0: ""}
 DAGGER = r"$^\dagger$"
@@ -74,47 +70,36 @@ class Grid:
     lines: Sequence[Line]
 
     def __str__(self) -> str:
-        # many classes leave no space below a caption
-        return tabular(self.columns, self.lines, top=(r"\addlinespace", r"\toprule"))
+        return tabular(self.columns, self.lines, top=(r"\addlinespace", r"\toprule"))  # space below the caption
 
     def fit(self) -> Fit:
         """The roomiest fit in which the grid is not too wide, or the tightest."""
         return next((fit for fit in FITS if self.width(fit) <= fit.room), FITS[-1])
 
     def width(self, fit: Fit) -> float:
-        """About how many points wide the grid comes out."""
-        return self._letters() * SIZES[fit.size] + 2 * fit.space * len(self.columns)
+        """The approximate width in points: the widest cell of each column, and the space between columns."""
+        widths = [0.0] * len(self.columns)
+        placed = [each for line in self.lines if not isinstance(line, str) for each in _places(line)]
+        for at, cell in sorted(placed, key=lambda each: each[1].span > 1):
+            lacking = _width(cell.text) - sum(widths[at : at + cell.span])
+            widths[at + cell.span - 1] += max(0.0, lacking)
+        return sum(widths) * SIZES[fit.size] + 2 * fit.space * len(self.columns)
 
     @property
     def too_large(self) -> bool:
-        """Whether no page holds it, even scaled down a little."""
+        """Whether it does not fit on a page, even scaled down a little."""
         count = sum(not isinstance(line, str) for line in self.lines)
         return count > LONGEST or self.width(FITS[-1]) > SQUEEZED * PAGE
 
-    def _letters(self) -> float:
-        """The columns together, by the widest cell of each, in heights of a letter."""
-        widths = [0.0] * len(self.columns)
-        wide = []
-        for line in (line for line in self.lines if not isinstance(line, str)):
-            for at, cell in _places(line):
-                if cell.span == 1:
-                    widths[at] = max(widths[at], _width(cell.text))
-                else:
-                    wide.append((at, cell))
-        for at, cell in wide:
-            lacking = _width(cell.text) - sum(widths[at : at + cell.span])
-            widths[at + cell.span - 1] += max(0.0, lacking)
-        return sum(widths)
-
 
 def rules(cells: Iterable[Cell], first: int) -> str:
-    """A thin rule under each cell that says something; ``first`` is the column of the first, from 1 on."""
+    """A thin rule under each cell with text; ``first`` is the column of the first cell, counted from 1."""
     under = ((first + at, first + at + cell.span - 1) for at, cell in _places(cells) if cell.text)
     return " ".join(rf"\cmidrule(lr){{{start}-{end}}}" for start, end in under)
 
 
 def _places(cells: Iterable[Cell]) -> Iterator[tuple[int, Cell]]:
-    """Each cell with the column that it begins in, from 0 on."""
+    """Each cell with its first column, counted from 0."""
     at = 0
     for cell in cells:
         yield at, cell
@@ -122,15 +107,13 @@ def _places(cells: Iterable[Cell]) -> Iterator[tuple[int, Cell]]:
 
 
 def _width(text: str) -> float:
-    """About how wide a text comes out, in heights of a letter."""
+    """The approximate width of a text, in letter heights."""
     bold, above = r"\textbf" in text, "".join(re.findall(r"\\textsuperscript\{([a-z]*)\}", text))
     text = re.sub(r"\\textsuperscript\{[a-z]*\}|\\textbf|\\multirow\{\d+\}\{\*\}|\^\\dagger", "", text)
     text = re.sub(r"\\[A-Za-z]+", "M", re.sub(r"\\(?:up|down)arrow", "x", text))
     letters = re.sub(r"[\\${}]", "", text)
-    across = sum(
-        _WIDE if each.isupper() or each in "@+&%" else _USUAL if each.isalnum() else _NARROW for each in letters
-    )
-    return across * (_BOLD if bold else 1.0) + _ABOVE * len(above)
+    wide = (_WIDE if each.isupper() or each in "@+&%" else _USUAL if each.isalnum() else _NARROW for each in letters)
+    return sum(wide) * (_BOLD if bold else 1.0) + _ABOVE * len(above)
 
 
 Mark = Callable[[Row | None, str, str], Cell]
@@ -138,7 +121,7 @@ Mark = Callable[[Row | None, str, str], Cell]
 
 
 def direction(name: str) -> str:
-    r"""A direction in words, where its letters are known.
+    r"""A direction in words, if its letters are known.
 
     >>> print(direction("t2v"), direction("queries to products"))
     Text$\rightarrow$Video queries to products
@@ -148,25 +131,25 @@ def direction(name: str) -> str:
 
 
 def heading(table: str, name: str, *, up: bool = False) -> str:
-    """A metric over its column, with an arrow down where less is better, and with ``up`` one where more is."""
+    """A metric over its column, with an arrow where less is better and, if ``up``, also where more is."""
     if name.startswith("skew@"):
         return rf"Skewness, $k={name.partition('@')[2]}$"
     sign, share = better(name), r"(\%)" if metric_title(table, name) != name else ""
     return escape(metric_title(table, name)) + share + (ARROWS[sign] if up or sign < 0 else "")
 
 
-def plain_name(row: Row) -> str:
+def row_name(row: Row) -> str:
     """What the paper calls a row."""
     return escape(row_title(row.label).removeprefix("+"))
 
 
 def method(row: Row, before: str = "+ ") -> str:
-    """The name of a row in its table, with a dagger where the test queries are in its bank."""
-    return MISSING if row.method == "none" else before + plain_name(row) + (DAGGER if row.transductive else "")
+    """The name of a row, with a dagger where the test queries are in its bank."""
+    return MISSING if row.method == "none" else before + row_name(row) + (DAGGER if row.transductive else "")
 
 
 def marked(tables: Sequence[ResultTable]) -> Mark:
-    """A function that makes cells: the best over the rows of these tables bold, above R@1 the letters of the beaten."""
+    """A function that makes cells: the best row of these tables is bold; R@1 carries the letters of rows it beats."""
     joined = replace(tables[0], blocks=tuple(block for table in tables for block in table.blocks))
 
     def cell(row: Row | None, way: str, name: str) -> Cell:
@@ -184,7 +167,7 @@ def marked(tables: Sequence[ResultTable]) -> Mark:
 
 
 def _number(name: str, value: float) -> str:
-    """As in the other forms, but a share of zeros with as many digits as the paper gives it."""
+    """As in the other formats, but sparsity with the paper's number of digits."""
     if name != SPARSITY:
         return number(name, value).replace("-", "$-$")
     return f"{value:.5f}" if value else "0"

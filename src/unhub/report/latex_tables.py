@@ -1,10 +1,8 @@
-"""ResultTables of one kind as one LaTeX table in the layout that the paper has for it.
-
-The paper has three layouts: datasets side by side, sections one below the other, methods side by side.
-"""
+"""ResultTables of one kind as one LaTeX table, in one of the paper's three layouts."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,27 +10,14 @@ from dataclasses import replace
 from unhub.experiments.result import SPARSITY, ResultTable, Row, metric_title
 from unhub.foundation.errors import InputError
 from unhub.foundation.tables import escape
-from unhub.report.latex_cells import (
-    DAGGER,
-    MISSING,
-    Cell,
-    Grid,
-    Line,
-    Mark,
-    direction,
-    heading,
-    marked,
-    method,
-    plain_name,
-    rules,
-)
+from unhub.report.latex_cells import DAGGER, Cell, Grid, Line, Mark, direction, heading, marked, method, row_name, rules
 from unhub.report.result_tables import shared, title
 
 RULE = r"\midrule"
 
 
 def side_by_side(tables: Sequence[ResultTable]) -> Grid:
-    """Datasets, their directions and their metrics from left to right, models with their methods below each other."""
+    """Datasets, their directions and metrics from left to right; models with their methods below each other."""
     kind = tables[0].name
     same = by_dataset(tables)
     columns = [(data, way, name) for data, those in same.items() for way in ways(those) for name in metrics(those)]
@@ -50,7 +35,7 @@ def side_by_side(tables: Sequence[ResultTable]) -> Grid:
 
 
 def sections(tables: Sequence[ResultTable]) -> Grid:
-    """A part for each table and direction under a line with its name, banks in the first column if there are any."""
+    """A section for each table and direction under its name; banks, if any, in the first column."""
     kind, names = tables[0].name, metrics(tables)
     first = [r"$B_q$ \& $B_t$"] if kind == "banks" else []
     titles = [*first, "Normalization", *(heading(kind, name, up=True) for name in names)]
@@ -60,15 +45,14 @@ def sections(tables: Sequence[ResultTable]) -> Grid:
         for way in ways([table]):
             title = rf"\textbf{{{escape(table.model)} on {escape(table.dataset)}, {direction(way)}}}"
             lines += [RULE, [Cell(title, len(titles))]]
-            made = _banks(table, way) if kind == "banks" else [("", table.rows)]
-            for bank, rows in made:
+            for bank, rows in _banks(table, way) if kind == "banks" else [("", table.rows)]:
                 lines.append(RULE)
                 lines += _section(rows, [bank] if first else [], way, names, mark)
     return Grid("l" * (len(first) + 1) + "c" * len(names), lines)
 
 
 def methods_across(tables: Sequence[ResultTable]) -> Grid:
-    """Datasets and the methods on them from left to right; a row for each metric, in a part for each direction."""
+    """Datasets and their methods from left to right; a row for each metric, in a section for each direction."""
     same = by_dataset(tables)
     columns = [(table, row) for those in same.values() for table in those for row in table.rows]
     marks = {data: marked(those) for data, those in same.items()}
@@ -76,21 +60,20 @@ def methods_across(tables: Sequence[ResultTable]) -> Grid:
     titles = [escape(table.model) if row.method == "none" else method(row) for table, row in columns]
     lines: list[Line] = [[Cell(), *over], rules(over, 2), [Cell(), *map(Cell, titles)]]
     for at in range(max(len(ways([table])) for table in tables)):
-        found = [(table, row, "".join(ways([table])[at : at + 1])) for table, row in columns]
-        lines += [RULE, [Cell(), *_spans((direction(way), (table.dataset, way)) for table, _, way in found)]]
+        cells = [(table, row, "".join(ways([table])[at : at + 1])) for table, row in columns]
+        lines += [RULE, [Cell(), *_spans((direction(way), (table.dataset, way)) for table, _, way in cells)]]
         for name in metrics(tables):
-            values = (marks[table.dataset](row, way, name) for table, row, way in found)
+            values = (marks[table.dataset](row, way, name) for table, row, way in cells)
             lines.append([Cell(heading(tables[0].name, name)), *values])
     return Grid("l" + "c" * len(columns), lines)
 
 
 def one_way(table: ResultTable, way: str) -> ResultTable:
-    """A table as if it had been run in one direction only."""
+    """The part of a table in one direction."""
     blocks = []
-    for block in table.blocks:
-        if way in block.evaluations:
-            rows = (replace(row, values={way: row.values[way]}, tests={way: row.tests[way]}) for row in block.rows)
-            blocks.append(replace(block, rows=tuple(rows), evaluations={way: block.evaluations[way]}))
+    for block in (block for block in table.blocks if way in block.evaluations):
+        rows = (replace(row, values={way: row.values[way]}, tests={way: row.tests[way]}) for row in block.rows)
+        blocks.append(replace(block, rows=tuple(rows), evaluations={way: block.evaluations[way]}))
     return replace(table, blocks=tuple(blocks))
 
 
@@ -100,35 +83,31 @@ def ways(tables: Iterable[ResultTable]) -> list[str]:
 
 
 def metrics(tables: Iterable[ResultTable]) -> list[str]:
-    """The metrics of any table, the share of zeros last."""
+    """The metrics of any table, sparsity last."""
     return sorted(dict.fromkeys(name for table in tables for name in table.metrics), key=lambda name: name == SPARSITY)
 
 
 def by_dataset(tables: Iterable[ResultTable]) -> dict[str, list[ResultTable]]:
     """The tables of each dataset."""
-    found: dict[str, list[ResultTable]] = {}
+    datasets: dict[str, list[ResultTable]] = {}
     for table in tables:
-        found.setdefault(table.dataset, []).append(table)
-    return found
+        datasets.setdefault(table.dataset, []).append(table)
+    return datasets
 
 
 def _groups(tables: Iterable[ResultTable]) -> list[dict[str, ResultTable]]:
-    """The tables of each model by dataset; one that was run twice on a dataset comes twice."""
-    found: list[dict[str, ResultTable]] = []
+    """The tables of each model by dataset; a model that was run twice on a dataset comes twice."""
+    groups: dict[tuple[str, int], dict[str, ResultTable]] = {}
     for table in tables:
-        mine = (group for group in found if next(iter(group.values())).model == table.model)
-        free = next((group for group in mine if table.dataset not in group), None)
-        if free is None:
-            found.append({table.dataset: table})
-        else:
-            free[table.dataset] = table
-    return found
+        again = sum(table.dataset in group for (model, _), group in groups.items() if model == table.model)
+        groups.setdefault((table.model, again), {})[table.dataset] = table
+    return list(groups.values())
 
 
 def _model(
     group: dict[str, ResultTable], columns: Sequence[tuple[str, str, str]], marks: dict[str, Mark]
 ) -> Iterator[Line]:
-    """The lines of a model: its name and what it gives alone, then its methods."""
+    """The lines of a model: its name with no correction, then its methods."""
     rows = {data: {row.label: row for row in table.rows} for data, table in group.items()}
     every = {label: row for each in rows.values() for label, row in each.items()}
     for label, row in sorted(every.items(), key=lambda each: each[1].method != "none"):
@@ -138,7 +117,7 @@ def _model(
 
 
 def _header(titles: Sequence[str], levels: Sequence[Sequence[Cell]]) -> Iterator[Line]:
-    """Lines of titles with thin rules between; the first columns' titles reach over all of them."""
+    """Lines of titles with thin rules between; the titles of the first columns span all of them."""
     first = titles if len(levels) == 1 else [rf"\multirow{{{len(levels)}}}{{*}}{{{title}}}" for title in titles]
     for at, level in enumerate(levels):
         yield [*(Cell("" if at else title) for title in first), *level]
@@ -147,29 +126,24 @@ def _header(titles: Sequence[str], levels: Sequence[Sequence[Cell]]) -> Iterator
 
 
 def _spans(titles: Iterable[tuple[str, object]]) -> list[Cell]:
-    """One cell over all neighbours that mean the same, from their titles and what they mean."""
-    made: list[tuple[Cell, object]] = []
-    for heading_, meaning in titles:
-        if made and made[-1][1] == meaning:
-            made[-1] = replace(made[-1][0], span=made[-1][0].span + 1), meaning
-        else:
-            made.append((Cell(heading_), meaning))
-    return [cell for cell, _ in made]
+    """One cell over all neighbours with the same key, from pairs of title and key."""
+    groups = (list(group) for _, group in itertools.groupby(titles, key=lambda each: each[1]))
+    return [Cell(group[0][0], len(group)) for group in groups]
 
 
 def _banks(table: ResultTable, way: str) -> Iterator[tuple[str, Sequence[Row]]]:
-    """What no correction gives, once, then the rows of each bank that serves the direction."""
+    """No correction once, then the rows of each bank of the direction."""
     blocks = [block for block in table.blocks if way in block.evaluations]
     alone = [row for block in blocks for row in block.rows if row.method == "none"]
     beats = set.intersection(*(set(row.tests[way].beats) for row in alone))
     tests = replace(alone[0].tests[way], beats="".join(sorted(beats)))
-    yield MISSING, [replace(alone[0], tests={way: tests})]
+    yield method(alone[0]), [replace(alone[0], tests={way: tests})]
     for block in blocks:
         yield escape(block.bank), [row for row in block.rows if row.method != "none"]
 
 
 def _section(rows: Sequence[Row], bank: Sequence[str], way: str, names: Sequence[str], mark: Mark) -> Iterator[Line]:
-    """The lines of a bank, its name beside them, or those of a table without banks."""
+    """The lines of a bank with its name in front, or of a table without banks."""
     beside = [rf"\multirow{{{len(rows)}}}{{*}}{{{each}}}" if len(rows) > 1 else each for each in bank]
     for at, row in enumerate(rows):
         first = [Cell("" if at else each) for each in beside]
@@ -178,25 +152,20 @@ def _section(rows: Sequence[Row], bank: Sequence[str], way: str, names: Sequence
 
 Layout = Callable[[Sequence[ResultTable]], Grid]
 LAYOUTS: Mapping[str, Layout] = {
-    "query-aware": side_by_side,
-    "self-retrieval": side_by_side,
-    "classification": side_by_side,
-    "banks": sections,
-    "variants": sections,
-    "skewness": methods_across,
-}
+    "query-aware": side_by_side, "self-retrieval": side_by_side, "classification": side_by_side,
+    "banks": sections, "variants": sections, "skewness": methods_across,
+}  # fmt: skip
 SAME = {"banks": "bank", "variants": "section"}
 """among which rows letters compare; otherwise among those of a model on a dataset"""
-
 SCALED = r"\resizebox{\textwidth}{!}"
 LEFT_OUT = "; what a plan leaves out is tied"
 
 
 def latex(tables: Sequence[ResultTable]) -> str:
-    """One table with booktabs: datasets beside each other, models below each other; its first line names the packages.
+    """One table with booktabs; its first line names the packages.
 
-    The best of each dataset is bold, or of each section where a table has them. What no page holds comes as several
-    tables. What a run had to say about itself is in comments on top, with the names before they were set for LaTeX.
+    The best of each dataset is bold, or of each section where a table has them. A table too large for a page is split.
+    Titles and notes of the runs are comments on top, with the names before they were escaped.
     """
     kinds = list(dict.fromkeys(table.name for table in tables))
     if len(kinds) != 1:
@@ -207,51 +176,45 @@ def latex(tables: Sequence[ResultTable]) -> str:
 
 
 def _parts(tables: Sequence[ResultTable], layout: Layout) -> list[list[ResultTable]]:
-    """The tables, as many together as a page holds: of sections one after the other, otherwise dataset by dataset."""
+    """The tables, as many together as fit on a page: section by section, or dataset by dataset."""
     if layout is sections:
         units = [[one_way(table, way)] for table in tables for way in ways([table])]
     else:
         units = list(by_dataset(tables).values())
-    made = units[:1]
+    parts = units[:1]
     for unit in units[1:]:
-        if layout([*made[-1], *unit]).too_large:
-            made.append(unit)
+        if layout([*parts[-1], *unit]).too_large:
+            parts.append(unit)
         else:
-            made[-1] = [*made[-1], *unit]
-    return made
+            parts[-1] = [*parts[-1], *unit]
+    return parts
 
 
 def _environment(tables: Sequence[ResultTable], at: int, count: int) -> str:
     grid = LAYOUTS[tables[0].name](tables)
     fit = grid.fit()
     about = [line for table in tables for line in (title(table), *table.notes)]
+    names = zip(*((table.model, table.dataset, table.protocol) for table in tables), strict=True)
+    models, datasets, protocols = map(_listed, names)
     part, number = (f", part {at} of {count}", f"-{at}") if count > 1 else ("", "")
-    return "\n".join(
-        [
-            *(f"% {' '.join(line.split())}" for line in dict.fromkeys(about)),
-            rf"\begin{{{fit.environment}}}[t]",
-            r"\centering",
-            fit.size,
-            rf"\setlength{{\tabcolsep}}{{{fit.space}pt}}",
-            rf"\caption{{{_caption(tables)}{part}.}}",
-            rf"\label{{{_label(tables)}{number}}}",
-            f"{SCALED}{{{grid}}}" if grid.width(fit) > fit.room else str(grid),
-            r"\par\smallskip",
-            rf"{{\footnotesize\raggedright {' '.join(_notes(tables))}\par}}",
-            rf"\end{{{fit.environment}}}",
-        ]
-    )
+    lines = [
+        *(f"% {' '.join(line.split())}" for line in dict.fromkeys(about)),
+        rf"\begin{{{fit.environment}}}[t]",
+        r"\centering",
+        fit.size,
+        rf"\setlength{{\tabcolsep}}{{{fit.space}pt}}",
+        rf"\caption{{{escape(tables[0].title)}: {models} on {datasets} (protocol: {protocols}){part}.}}",
+        rf"\label{{{_label(tables)}{number}}}",
+        f"{SCALED}{{{grid}}}" if grid.width(fit) > fit.room else str(grid),
+        r"\par\smallskip",
+        rf"{{\footnotesize\raggedright {' '.join(_notes(tables))}\par}}",
+        rf"\end{{{fit.environment}}}",
+    ]
+    return "\n".join(lines)
 
 
-def _caption(tables: Sequence[ResultTable]) -> str:
-    """What stands in the table, from the names of what was run."""
-    models, datasets = _listed(table.model for table in tables), _listed(table.dataset for table in tables)
-    protocols = _listed(table.protocol for table in tables)
-    return f"{escape(tables[0].title)}: {models} on {datasets} (protocol: {protocols})"
-
-
-def _listed(names: Iterator[str]) -> str:
-    """Different names as a sentence has them: with commas, and an and before the last."""
+def _listed(names: Iterable[str]) -> str:
+    """The different names as a list in a sentence."""
     *most, last = dict.fromkeys(escape(name) for name in names)
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -263,12 +226,12 @@ def _label(tables: Sequence[ResultTable]) -> str:
 
 
 def _notes(tables: Sequence[ResultTable]) -> Iterator[str]:
-    """What a reader must know beside the numbers, in short sentences."""
+    """What a reader must know about the numbers, in short sentences."""
     kind, rows = tables[0].name, [row for table in tables for row in table.rows]
     test, among = rf"{metric_title(kind, 'R@1')} (exact McNemar, Holm, 5\,\%)", SAME.get(kind, "model and dataset")
     beaten = {letter for row in rows for each in row.tests.values() for letter in each.beats}
     if beaten:
-        letters = {each.letter: plain_name(row) for row in rows for each in row.tests.values()}
+        letters = {each.letter: row_name(row) for row in rows for each in row.tests.values()}
         names = ", ".join(f"{letter}~{name}" for letter, name in sorted(letters.items()) if letter in beaten)
         yield f"Superscripts: rows of the same {among} that a row beats at {test}; {names}."
         if kind == "banks" and any(each.beats for row in rows if row.method == "none" for each in row.tests.values()):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -23,14 +23,15 @@ from unhub.foundation import VERSION, tables
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
 from unhub.foundation.safe_text import slug
-from unhub.metrics import Interval, Relevance
+from unhub.metrics import Relevance
 from unhub.report.drawing import draw
-from unhub.report.figures import save
-from unhub.report.figures.style import missing_letters, missing_note
+from unhub.report.figures import notes, save
 from unhub.report.latex_tables import latex
 from unhub.report.result_tables import result_csv, result_table, sweep_csv, title
 
 SCHEMA_VERSION = 1
+GAIN = ("value", "low", "high", "level")
+"""of R@1 over no correction, in points, with its paired interval"""
 FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "txt": lambda table: tables.text(result_table(table)),
     "md": lambda table: tables.markdown(replace(result_table(table), title=f"**{title(table)}**")),
@@ -40,13 +41,15 @@ FORMATS: dict[str, Callable[[ResultTable], str]] = {
 
 
 class FolderWriter:
-    """Writes results into a folder as they come: an observer of ``reproduce``; ``notes`` are about the figures."""
+    """Writes results into a folder as they come: an observer of ``reproduce``.
+
+    ``paths`` are the figures by the folder of their experiment; ``notes`` are about the figures.
+    """
 
     def __init__(self, folder: str | os.PathLike[str], command: str = "") -> None:
         self.folder = Path(folder)
         self.command = command
         self.paths: dict[str, list[Path]] = {}
-        """of figures, by the folder of their experiment"""
         self.notes: list[str] = []
 
     def table(self, plan: Plan, table: ResultTable) -> None:
@@ -58,40 +61,31 @@ class FolderWriter:
     def tables_finished(self, plan: Plan) -> None:
         """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
         facts = {
-            "experiment": None if plan.run.data.path is None else str(plan.run.data.path),
-            "protocol": plan.run.preset.name,
-            "bank": plan.bank,
-            "command": self.command,
-            "unhub": VERSION,
-        }
+            "experiment": None if plan.run.data.path is None else str(plan.run.data.path), "bank": plan.bank,
+            "protocol": plan.run.preset.name, "command": self.command, "unhub": VERSION,
+        }  # fmt: skip
         folder = self.folder / plan.folder
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / RUN, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
     def figure(self, plan: Plan, figure: FigureData) -> None:
-        """Draws a figure as PDF and PNG; a sweep has its points beside it."""
+        """Draws a figure as PDF and PNG; a sweep also as CSV."""
         folder = self.folder / plan.folder / FIGURE_FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        self.paths.setdefault(plan.folder, []).extend(self._drawn(figure, folder))
+        self.paths.setdefault(plan.folder, []).extend(self._draw(figure, folder))
 
     def finish(self, reproduction: Reproduction) -> None:
-        """Writes what is over several experiments: tables of one kind side by side, and figures."""
+        """Writes what spans several experiments: tables of one kind side by side, and figures."""
         if len(reproduction.experiments) > 1:
             for name in dict.fromkeys(table.name for table in reproduction.tables):
                 same = [table for table in reproduction.tables if table.name == name]
                 write_text(self.folder / f"{name}.tex", latex(same) + "\n")
         for figure in reproduction.figures:
-            self._drawn(figure, self.folder)
+            self._draw(figure, self.folder)
 
-    def _drawn(self, figure: FigureData, folder: Path) -> Sequence[Path]:
-        with missing_letters() as letters:
-            if isinstance(figure, SweepData):
-                paths = write_sweep(figure, folder)[1:]
-            else:
-                drawn = draw(figure)
-                paths = [] if drawn is None else list(save(drawn, folder / figure.stem))
-        if letters and missing_note(letters) not in self.notes:
-            self.notes.append(missing_note(letters))
+    def _draw(self, data: FigureData, folder: Path) -> list[Path]:
+        paths, new = write_figure(data, folder)
+        self.notes += [note for note in new if note not in self.notes]
         return paths
 
 
@@ -99,8 +93,8 @@ def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str
     """Writes every table and figure of a reproduction.
 
     reproduction: what ``unhub.reproduce`` returned.
-    folder: where to write; it is made if it is not there.
-    command: the command that made it, to be noted in run.json.
+    folder: where to write; created if missing.
+    command: the command that was run, for run.json.
 
     Returns the writer, with the paths of the figures and notes about them.
     """
@@ -115,15 +109,21 @@ def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str
     return writer
 
 
-def write_sweep(data: SweepData, folder: Path) -> list[Path]:
-    """Writes the points of a sweep as CSV and, where matplotlib is installed and the paper has one, its figure."""
-    path = write_text(folder / f"{data.stem}.csv", sweep_csv(data.over, data.points))
-    drawn = draw(data) if installed("matplotlib") else None
-    return [path, *(() if drawn is None else save(drawn, folder / data.stem))]
+def write_figure(data: FigureData, folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """Writes a figure as PDF and PNG; returns their paths, none where nothing can be drawn, and notes about it.
+
+    The points of a sweep are also written as CSV, even where matplotlib is missing.
+    """
+    figure = None
+    if isinstance(data, SweepData):
+        write_text(folder / f"{data.stem}.csv", sweep_csv(data.over, data.points))
+    if installed("matplotlib") or not isinstance(data, SweepData):
+        figure = draw(data)
+    return ([], ()) if figure is None else (list(save(figure, folder / data.stem)), notes(figure))
 
 
 def write(table: ResultTable, data: Dataset, folder: Path) -> list[Path]:
-    """Writes everything of a table into a folder of its name; each file replaces an old one only when it is whole."""
+    """Writes everything of a table into a folder of its name; each file replaces an old one only when complete."""
     home = folder / table.name
     home.mkdir(parents=True, exist_ok=True)
     paths = [write_text(home / f"table.{suffix}", form(table) + "\n") for suffix, form in FORMATS.items()]
@@ -138,46 +138,30 @@ def to_dict(table: ResultTable) -> dict[str, Any]:
     """The table as JSON can hold it: values, intervals, settings, hashes of the files, versions."""
     first = next(iter(table.blocks[0].evaluations.values()))
     return {
-        "schema_version": SCHEMA_VERSION,
-        "table": table.name,
-        "title": table.title,
-        "dataset": table.dataset,
-        "model": table.model,
-        "protocol": table.protocol,
-        "metrics": list(table.metrics),
-        "rows": [_row(row) for row in table.rows],
-        "notes": list(table.notes),
-        "facts": dict(table.facts),
+        "schema_version": SCHEMA_VERSION, "table": table.name, "title": table.title, "dataset": table.dataset,
+        "model": table.model, "protocol": table.protocol, "metrics": list(table.metrics),
+        "rows": [_row(row) for row in table.rows], "notes": list(table.notes), "facts": dict(table.facts),
         "evaluation": dict(first.settings),
-    }
+    }  # fmt: skip
 
 
 def _row(row: Row) -> dict[str, Any]:
+    ways = {}
+    for way, tests in row.tests.items():
+        gain = tests.gain
+        ways[way] = {
+            "values": dict(row.values[way]),
+            "intervals": {name: list(ends) for name, ends in row.intervals[way].items()},
+            "settings": dict(row.settings[way]),
+            "letter": tests.letter,
+            "beats": list(tests.beats),
+            "better_same_worse": [tests.wins, tests.ties, tests.losses],
+            "gain": gain and {"metric": "R@1", **{name: getattr(gain, name) for name in GAIN}},
+        }
     return {
-        "bank": row.bank,
-        "label": row.label,
-        "method": row.method,
-        "transductive": row.transductive,
-        "directions": {
-            way: {
-                "values": dict(row.values[way]),
-                "intervals": {name: list(ends) for name, ends in row.intervals[way].items()},
-                "settings": dict(row.settings[way]),
-                "letter": row.tests[way].letter,
-                "beats": list(row.tests[way].beats),
-                "better_same_worse": [row.tests[way].wins, row.tests[way].ties, row.tests[way].losses],
-                "gain": _gain(row.tests[way].gain),
-            }
-            for way in row.values
-        },
-    }
-
-
-def _gain(gain: Interval | None) -> dict[str, Any] | None:
-    """What R@1 gains on no correction, in points, with its paired interval."""
-    if gain is None:
-        return None
-    return {"metric": "R@1", "value": gain.value, "low": gain.low, "high": gain.high, "level": gain.level}
+        "bank": row.bank, "label": row.label, "method": row.method, "transductive": row.transductive,
+        "directions": ways,
+    }  # fmt: skip
 
 
 def _trec(table: ResultTable, data: Dataset, home: Path) -> list[Path]:
@@ -195,9 +179,8 @@ def _trec(table: ResultTable, data: Dataset, home: Path) -> list[Path]:
     return paths
 
 
-@dataclass(frozen=True)
-class _Results:
-    """What a direction gave: whether its targets ask, whether targets were merged, and each row's result."""
+class _Results(NamedTuple):
+    """The results of one direction: whether targets are the queries, whether targets were merged, and the rows."""
 
     reverse: bool
     grouped: bool
@@ -207,15 +190,15 @@ class _Results:
 
 def _results(table: ResultTable) -> Iterator[tuple[str, _Results]]:
     for way in table.directions:
-        blocks = [block for block in table.blocks if way in block.evaluations]
-        said = blocks[0].evaluations[way].settings
+        blocks = [(block, block.evaluations[way]) for block in table.blocks if way in block.evaluations]
+        settings = blocks[0][1].settings
         rows = tuple(
-            (row.bank, row.label, block.evaluations[way].rows[row.label])
-            for block in blocks
+            (row.bank, row.label, evaluation.rows[row.label])
+            for block, evaluation in blocks
             for row in block.rows
-            if row.label in block.evaluations[way].rows
+            if row.label in evaluation.rows
         )
-        yield way, _Results(said["direction"] == "reverse", said["group_targets"] is not None, rows)
+        yield way, _Results(settings["direction"] == "reverse", settings["group_targets"] is not None, rows)
 
 
 def _relevance(data: Dataset, results: _Results) -> Relevance:
@@ -242,12 +225,12 @@ def _ids(data: Dataset, results: _Results) -> tuple[list[str], list[str]]:
 
 
 def _words(ids: list[str]) -> list[str]:
-    """The ids as words: the columns of a run are divided by white space, so that none may be in an id.
+    """The ids without white space, which separates the columns of a run.
 
     >>> _words(["my photo.jpg", "b"])
     ['my%20photo.jpg', 'b']
     """
-    return [re.sub(r"\s", lambda found: quote(found[0]), each) for each in ids]
+    return [re.sub(r"\s", lambda match: quote(match[0]), each) for each in ids]
 
 
 def _run(top: Any, queries: list[str], targets: list[str], label: str) -> Iterator[str]:
@@ -267,13 +250,9 @@ def _per_query(table: ResultTable, data: Dataset, path: Path) -> Path:
         for bank, label, result in results.rows:
             first = [targets[each] if each >= 0 else None for each in result.top[:, 0].tolist()]
             columns: dict[str, Any] = {
-                "query": queries,
-                "direction": [way] * len(queries),
-                "bank": [bank] * len(queries),
-                "method": [label] * len(queries),
-                "first": first,
-            }
-            columns["rank"] = np.asarray(result.per_query[RANK])
+                "query": queries, "direction": [way] * len(queries), "bank": [bank] * len(queries),
+                "method": [label] * len(queries), "first": first, "rank": np.asarray(result.per_query[RANK]),
+            }  # fmt: skip
             values = {name: np.asarray(each) for name, each in result.per_query.items() if name not in RANKS}
             parts.append(arrow.table(columns | values))
     with replace_file(path) as temporary:
@@ -282,7 +261,7 @@ def _per_query(table: ResultTable, data: Dataset, path: Path) -> Path:
 
 
 def write_text(path: Path, content: str) -> Path:
-    """Writes a text file, which replaces an old one only when it is whole."""
+    """Writes a text file, which replaces an old one only when complete."""
     with replace_file(path) as temporary:
         Path(temporary).write_text(content, encoding="utf-8")
     return path

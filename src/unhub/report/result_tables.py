@@ -1,4 +1,4 @@
-"""Results of experiments as tables: a ResultTable, the points of a sweep, and our values beside the paper's."""
+"""Results of experiments as tables: a ResultTable, the points of a sweep, and our values next to the paper's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unhub.api.tables import value_text
 from unhub.experiments.reference import DOUBTED, Comparison
 from unhub.experiments.result import (
     SIGNIFICANCE,
@@ -20,7 +19,7 @@ from unhub.experiments.result import (
 )
 from unhub.experiments.sweep_cache import Point
 from unhub.foundation.tables import Cell, Table, csv_text
-from unhub.metrics import LEVEL
+from unhub.metrics import LEVEL, metric
 
 TIES = {"optimistic": "equal scores count for the query", "average": "equal scores share their ranks"}
 
@@ -30,7 +29,7 @@ def result_table(table: ResultTable) -> Table:
     several = len(table.directions) > 1
     names = [(way, metric_title(table.name, name)) for way, name in _columns(table)]
     columns = ("method", "bank", *(f"{way} {name}" if several else name for way, name in names))
-    rows = tuple((*_names(row), *_cells(table, row, at)) for at, row in enumerate(table.rows))
+    rows = tuple(_cells(table, row, at) for at, row in enumerate(table.rows))
     return Table(title(table), columns, rows, _notes(table))
 
 
@@ -80,7 +79,7 @@ def sweep_csv(over: str, points: Sequence[Point]) -> str:
 
 
 def comparison_table(table: ResultTable, comparisons: Sequence[Comparison]) -> Table:
-    """Ours, theirs and the difference; a value that cannot be right is shown, and not judged."""
+    """Ours, theirs and the difference; a printed value that cannot be right is shown without a difference."""
     rows = []
     for each in comparisons:
         difference = "" if each.difference is None else f"{each.difference:+.{3 if each.metric == SPARSITY else 1}f}"
@@ -91,10 +90,8 @@ def comparison_table(table: ResultTable, comparisons: Sequence[Comparison]) -> T
         )  # fmt: skip
         rows.append(tuple(map(Cell, row)))
     columns = ("method", "bank", "direction", "metric", "ours", "paper", "difference", "")
-    heading = f"beside the paper: {table.dataset}, {table.model}"
-    return Table(
-        heading if rows else f"{heading}: it prints no such values", columns, tuple(rows), left=(0, 1, 2, 3, 7)
-    )
+    heading = f"compared with the paper: {table.dataset}, {table.model}" + ("" if rows else ": it has no such values")
+    return Table(heading, columns, tuple(rows), left=(0, 1, 2, 3, 7))
 
 
 def title(table: ResultTable) -> str:
@@ -104,17 +101,11 @@ def title(table: ResultTable) -> str:
 
 def number(name: str, value: float) -> str:
     """A value with as many digits as the paper gives it."""
-    return f"{value:.3f}" if name == SPARSITY else value_text(name, value)
-
-
-def ties(table: ResultTable) -> str:
-    """How equal scores rank in a table."""
-    used = dict.fromkeys(str(each.settings["ties"]) for block in table.blocks for each in block.evaluations.values())
-    return ", ".join(f"{each} ({TIES[each]})" if each in TIES else each for each in used)
+    return f"{value:.3f}" if name == SPARSITY else metric(name).shown(value)
 
 
 def shared(table: ResultTable) -> str:
-    """How many of the test queries are in the bank: all where they are the bank, otherwise a count for each bank."""
+    """Which test queries are in the bank: all of them, or a count for each bank."""
     counts = dict.fromkeys(
         f"{block.bank.partition(' & ')[0]} {way} {each.settings['test_queries_in_bank']:,} of "
         f"{each.settings['queries']:,}"
@@ -129,35 +120,31 @@ def _columns(table: ResultTable) -> list[tuple[str, str]]:
     return [(direction, name) for direction in table.directions for name in table.metrics]
 
 
-def _names(row: Row) -> tuple[Cell, Cell]:
-    """The name of a row with its letter, and its bank."""
+def _cells(table: ResultTable, row: Row, at: int) -> tuple[Cell, ...]:
+    """The name of a row with its letter, its bank, and its values."""
     letter = next(iter(row.tests.values())).letter
     bank = "-" if row.method == "none" else f"{row.bank} ({TRANSDUCTIVE})" if row.transductive else row.bank
-    return Cell(f"{row_title(row.label)} ({letter})"), Cell(bank)
-
-
-def _cells(table: ResultTable, row: Row, at: int) -> list[Cell]:
-    cells = []
+    cells = [Cell(f"{row_title(row.label)} ({letter})"), Cell(bank)]
     for direction, name in _columns(table):
         values = row.values.get(direction, {})
         beats = row.tests[direction].beats if direction in row.tests and name == "R@1" else ""
         value = number(name, values[name]) if name in values else "-"
         cells.append(Cell(value, at in table.best(direction, name), beats))
-    return cells
+    return tuple(cells)
 
 
 def _notes(table: ResultTable) -> tuple[str, ...]:
-    """What the letters and the badge mean, how each row does against none, and what the run noted."""
+    """What letters and marks mean, each row against no correction, and the notes of the run."""
     first = metric_title(table.name, "R@1")
     notes = [f"letters: rows that a row beats at {first} (exact McNemar, Holm over all pairs of its block, "
              f"{SIGNIFICANCE:.0%})"]  # fmt: skip
     if any(row.transductive for row in table.rows):
         notes.append(f"{TRANSDUCTIVE}: {shared(table)} in the bank; no deployed system has them in advance")
     if table.name != "variants":  # which says more about them
-        notes.append(f"ties: {ties(table)}")
-    notes.append(
-        f"against no correction: queries ranked better / as well / worse, and what {first} gains (paired, {LEVEL:.0%})"
-    )
+        ties = dict.fromkeys(each.settings["ties"] for block in table.blocks for each in block.evaluations.values())
+        notes.append(f"ties: {', '.join(f'{each} ({TIES[each]})' if each in TIES else each for each in ties)}")
+    notes.append(f"against no correction: queries ranked better / same / worse, and the gain of {first} (paired, "
+                 f"{LEVEL:.0%})")  # fmt: skip
     for row in table.rows:
         if row.method != "none":
             against = "; ".join(f"{way} {_against(each)}" for way, each in row.tests.items())

@@ -2,45 +2,25 @@
 
 from unhub.core.execution import FitObserver
 from unhub.scores.embedding import EmbeddingScores
-from unhub.scores.folds import (
-    Fold,
-    activation_set,
-    column_logsumexp,
-    column_means,
-    column_moments,
-    column_top,
-    fold,
-)
+from unhub.scores.folds import Fold, activation_set, column_logsumexp, column_means, column_moments, column_top, fold
 from unhub.scores.search import search
 from unhub.scores.sinkhorn_operator import SinkhornOperator
 from unhub.scores.source import Banks, MatrixScores, ScoreSource, blocks, whole_matrix
 from unhub.scores.spread import Spread, spread
-from unhub.scores.views import Budget, CachedScores, JoinedScores, MaskedScores, ProgressSource, columns, rows
+from unhub.scores.views import (
+    Budget,
+    CachedScores,
+    JoinedScores,
+    MaskedScores,
+    ProgressSource,
+    columns,
+    rows,
+    with_progress,
+)  # fmt: skip
 
 __all__ = [
-    "Banks",
-    "Budget",
-    "CachedScores",
-    "EmbeddingScores",
-    "FitObserver",
-    "Fold",
-    "JoinedScores",
-    "MaskedScores",
-    "MatrixScores",
-    "ProgressSource",
-    "ScoreSource",
-    "SinkhornOperator",
-    "Spread",
-    "activation_set",
-    "blocks",
-    "column_logsumexp",
-    "column_means",
-    "column_moments",
-    "column_top",
-    "columns",
-    "fold",
-    "rows",
-    "search",
-    "spread",
-    "whole_matrix",
-]
+    "Banks", "Budget", "CachedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores", "MaskedScores",
+    "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set", "blocks",
+    "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold", "rows", "search", "spread",
+    "whole_matrix", "with_progress",
+]  # fmt: skip

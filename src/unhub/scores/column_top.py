@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.kernels import suits
+from unhub.core.execution import suits
 from unhub.core.threads import parts_for, share
 from unhub.foundation.types import FloatArray
 
 STEP = 64
-"""rows that compiled kernels gather before they look whether the pools are full"""
+"""rows that compiled kernels gather before they check whether a pool is full"""
 
 ROOM = 3
-"""scores that a pool holds, in multiples of k: fuller pools mean fewer selections and more scores to select from"""
+"""scores that a pool holds, in multiples of k: larger pools mean fewer, longer selections"""
 
 GROUPS, GROUP_ROWS = 2, 4
-"""groups of rows whose largest scores give a first edge, in multiples of k, and the rows that make it worth it"""
+"""groups of rows, in multiples of k, whose largest scores give a first edge, and rows of a group to be worth it"""
 
 LANES = 64
-"""columns in a part are a multiple of this, so that no two threads write to one line of the cache"""
+"""columns of a part are a multiple of this, so that no two threads write to one cache line"""
 
 
 class ColumnTop:
@@ -39,8 +39,7 @@ class ColumnTop:
     def add(self, scores: FloatArray, weight: FloatArray | None = None) -> None:
         """Takes in a block of rows (block, gallery) and the weights of its rows, if they have any.
 
-        Blocks gather until they are taller than what is kept, so that each score is looked at about twice, whatever
-        the block size.
+        Blocks gather until they are taller than k, so that each score is read about twice, whatever the block size.
         """
         if self._pools is not None and suits(scores):
             self._pools.add(scores)
@@ -115,11 +114,11 @@ class _Pools:
             mine = slice(left, right)
             if first:
                 self._edge[mine] = self._first_edge(scores, left, right)
-            given = left, right, STEP, self._edge, self._count, self._pool
-            done = self._kernels.gather_columns(scores, *given)
+            pools = left, right, STEP, self._edge, self._count, self._pool
+            done = self._kernels.gather_columns(scores, *pools)
             while done < len(scores):
                 self._empty(mine)
-                done += self._kernels.gather_columns(scores[done:], *given)
+                done += self._kernels.gather_columns(scores[done:], *pools)
 
         share(scores.shape[1], work, parts=self._parts, threads=self._threads, step=LANES)
 
@@ -146,7 +145,6 @@ class _Pools:
         return np.nextafter(edge, np.float32(-np.inf))
 
     def _empty(self, mine: slice) -> None:
-        """Keeps the k largest of these columns' pools."""
         pool, count = self._pool[mine], self._count[mine]
         width = max(self._k, int(count.max(initial=0)))
         held = pool[:, :width]

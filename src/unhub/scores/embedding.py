@@ -1,4 +1,4 @@
-"""A bank whose scores are inner products of embeddings, computed block by block."""
+"""Scores that are inner products of embeddings, computed block by block."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, is_tensor, like, namespace, wide
+from unhub.core.arrays import concatenate, is_tensor, like, namespace, widen
 from unhub.foundation.types import FloatArray, Sliceable
 
 TILE_VALUES = 1 << 21
-"""values of the gallery turned to float32 at once when it is not a float32 array in memory"""
+"""values of the gallery converted to float32 at once, unless it is a float32 array in memory"""
 
 QUERY_VALUES, WIDE = 1 << 20, 8
-"""values of queries turned to float32 at once, unless a row of scores is so many times as wide as a query"""
+"""values of queries converted to float32 at once, unless a row of scores is so many times as wide as a query"""
 
 SHORTEST, LONGEST = 1e-15, 1e15
 """lengths between which squares keep their digits in float32"""
@@ -25,8 +25,8 @@ SHORTEST, LONGEST = 1e-15, 1e15
 class EmbeddingScores:
     """Scores s_uj = q_u . t_j of bank queries and targets; the full matrix is never formed.
 
-    queries: (bank, dim); targets: (gallery, dim), arrays or tensors; scores are made where the targets are. normalize
-    divides every row by its length on the way.
+    queries: (bank, dim), targets: (gallery, dim), arrays or tensors; scores are computed where the targets are.
+    normalize: divide every row by its length.
     """
 
     queries: Sliceable
@@ -81,8 +81,7 @@ class EmbeddingScores:
         xp = namespace(targets)
         if targets.dtype == xp.float32:
             return rows @ targets.T
-        tiles = [rows @ vectors(self.targets, left, right).T for left, right in self._tiles()]
-        return tiles[0] if len(tiles) == 1 else xp.concat(tiles, axis=1)
+        return concatenate([rows @ vectors(self.targets, left, right).T for left, right in self._tiles()], axis=1)
 
     def _tiles(self) -> list[tuple[int, int]]:
         """Pieces of the gallery: one if it can be used as it is."""
@@ -92,18 +91,16 @@ class EmbeddingScores:
 
     @cached_property
     def _reciprocal_lengths(self) -> Any:
-        """One over the length of every target, found once."""
+        """One over the length of every target; computed once."""
         n, dim = self.targets.shape
         height = max(1, TILE_VALUES // max(1, dim))
         parts = [lengths(vectors(self.targets, left, min(left + height, n))) for left in range(0, n, height)]
-        if is_numpy(parts[0]):
-            return (1.0 / np.concatenate(parts)).astype(np.float32)
         xp = namespace(parts[0])
-        return xp.astype(1.0 / xp.concat(parts), xp.float32)
+        return xp.astype(1.0 / concatenate(parts), xp.float32)
 
 
 def vectors(rows: Sliceable, start: int, stop: int, *, normalize: bool = False) -> Any:
-    """The rows start..stop as float32, of unit length when asked; a tensor stays one."""
+    """The rows start..stop as float32, scaled to unit length with ``normalize``; a tensor stays one."""
     block: Any = rows[start:stop]
     if is_tensor(block):
         xp = namespace(block)
@@ -117,7 +114,7 @@ def lengths(block: Any) -> Any:
     """The length of each row, one for a row of zeros; in float64 where float32 squares would lose it."""
     if is_tensor(block):
         xp = namespace(block)
-        square = xp.sum(xp.astype(block, wide(block)) ** 2, axis=1)
+        square = xp.sum(widen(block) ** 2, axis=1)
         return xp.where(square > 0, xp.sqrt(square), xp.ones_like(square))
     with np.errstate(over="ignore"):
         length: FloatArray = np.linalg.norm(block, axis=1)
@@ -127,5 +124,5 @@ def lengths(block: Any) -> Any:
 
 
 def is_ready(rows: Any) -> bool:
-    """Whether the rows are a float32 array in memory, which needs no conversion."""
+    """Whether the rows are a float32 array in memory, so that none is converted."""
     return isinstance(rows, np.ndarray) and rows.dtype == np.float32

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhub.core.arrays import host, is_numpy, like, namespace, wide
-from unhub.core.execution import Execution
-from unhub.core.kernels import compiled
+from unhub.core.execution import Execution, compiled
 from unhub.core.logsumexp import LARGE_TAU, ColumnSums
 from unhub.core.topk import top_k
 from unhub.foundation.types import BoolArray, FloatArray
@@ -25,10 +24,11 @@ ONCE = Execution()
 
 
 class Fold(Protocol):
-    """What is gathered over blocks of rows. A state belongs to who made it: ``add`` and ``merge`` may change it."""
+    """A sum, in a wide sense, over blocks of rows. ``add`` and ``merge`` may change the states they are given."""
 
     def quick(self, source: ScoreSource, execution: Execution) -> bool:
-        """Whether compiled kernels gather it, from tall blocks."""
+        """Whether compiled kernels compute it, from tall blocks; no unless the fold has one."""
+        return False
 
     def zero(self, shape: tuple[int, int], kernels: Any, threads: int) -> Any:
         """The state before any row of a shard of this shape."""
@@ -37,10 +37,12 @@ class Fold(Protocol):
         """The state with a block of rows, of which ``first`` is the first."""
 
     def merge(self, left: Any, right: Any) -> Any:
-        """The state of both."""
+        """The state of both; asks the left one unless the fold knows better."""
+        return left.merge(right)
 
     def finish(self, state: Any) -> Any:
-        """The answer."""
+        """The result; the state itself unless the fold knows better."""
+        return state
 
 
 @dataclass
@@ -81,7 +83,7 @@ def compiles(source: ScoreSource, execution: Execution) -> bool:
 
 
 @dataclass(frozen=True)
-class ColumnLogSumExp:
+class ColumnLogSumExp(Fold):
     """tau * log sum_u exp((s_uj + f_u) / tau) of every target j: (gallery,)."""
 
     tau: float
@@ -101,10 +103,6 @@ class ColumnLogSumExp:
         state.add(scores, None if self.potential is None else self.potential[first : first + scores.shape[0]])
         return state
 
-    def merge(self, left: ColumnSums, right: ColumnSums) -> ColumnSums:
-        """log(e^x + e^y)"""
-        return left.merge(right)
-
     def finish(self, state: ColumnSums) -> FloatArray:
         """(gallery,) float64"""
         return host(state.total()).astype(np.float64)
@@ -117,14 +115,10 @@ def _largest(source: ScoreSource) -> float:
 
 
 @dataclass(frozen=True)
-class ColumnMoments:
+class ColumnMoments(Fold):
     """Mass, mean and sum of squared deviations of every target's finite scores: (gallery,) each."""
 
     weight: FloatArray | None = None
-
-    def quick(self, source: ScoreSource, execution: Execution) -> bool:
-        """No kernel for this."""
-        return False
 
     def zero(self, shape: tuple[int, int], kernels: Any, threads: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """No rows yet."""
@@ -154,7 +148,7 @@ class ColumnMoments:
 
 
 @dataclass(frozen=True)
-class ColumnTotals:
+class ColumnTotals(Fold):
     """sum_u w_u s_uj of every target: (gallery,) float64."""
 
     weight: FloatArray | None = None
@@ -184,7 +178,7 @@ class ColumnTotals:
 
 
 @dataclass(frozen=True)
-class ColumnBest:
+class ColumnBest(Fold):
     """The k largest scores of every target and the weights of their rows: (k, gallery) twice, best first."""
 
     k: int
@@ -203,41 +197,29 @@ class ColumnBest:
         state.add(host(scores), None if self.weight is None else self.weight[first : first + scores.shape[0]])
         return state
 
-    def merge(self, left: ColumnTop, right: ColumnTop) -> ColumnTop:
-        """The k largest of both."""
-        return left.merge(right)
-
     def finish(self, state: ColumnTop) -> tuple[FloatArray, FloatArray]:
         """Scores and weights."""
         return state.best()
 
 
 @dataclass(frozen=True)
-class Activation:
+class Activation(Fold):
     """Whether a target is among the k best of any row: (gallery,)   [bogolin:22]."""
 
     k: int
 
-    def quick(self, source: ScoreSource, execution: Execution) -> bool:
-        """No kernel for this."""
-        return False
-
     def zero(self, shape: tuple[int, int], kernels: Any, threads: int) -> BoolArray:
-        """Nobody."""
+        """No target yet."""
         return np.zeros(shape[1], dtype=bool)
 
     def add(self, state: BoolArray, first: int, scores: FloatArray) -> BoolArray:
-        """And the best of these rows."""
+        """Marks the best of these rows."""
         state[top_k(scores, self.k)[1].ravel()] = True
         return state
 
     def merge(self, left: BoolArray, right: BoolArray) -> BoolArray:
         """Either."""
         return left | right
-
-    def finish(self, state: BoolArray) -> BoolArray:
-        """As it is."""
-        return state
 
 
 def column_logsumexp(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, like, namespace
-from unhub.core.execution import Execution
-from unhub.core.kernels import compiled, suits
+from unhub.core.arrays import concatenate, is_numpy, like, namespace
+from unhub.core.execution import Execution, compiled, suits
 from unhub.core.threads import parts_for, share
 from unhub.core.topk import merge_top, top_k
 from unhub.foundation.types import FloatArray
-from unhub.scores.folds import ONCE, fold
+from unhub.scores.folds import ONCE, Fold, fold
 from unhub.scores.source import ScoreSource
 
 FEW = 64
-"""results for each query up to which inserting them one by one is the faster way"""
+"""results for each query up to which inserting them one by one is faster"""
 
 Best = dict[int, tuple[Any, Any]]
 """values and columns of the best targets, by the first row of each block of queries"""
@@ -37,7 +35,7 @@ def search(source: ScoreSource, bias: FloatArray, k: int, execution: Execution =
 
 
 @dataclass(frozen=True)
-class TopTargets:
+class TopTargets(Fold):
     """The k largest s_ij + bias_j of each row; parts of the queries and parts of the gallery merge alike."""
 
     bias: FloatArray
@@ -46,7 +44,7 @@ class TopTargets:
     """number of the first column, where the source is a part of a gallery"""
 
     def quick(self, source: ScoreSource, execution: Execution) -> bool:
-        """Inserting suits few results."""
+        """Inserting is fast for few results."""
         near = is_numpy(source.array_like) and self.k <= FEW
         return near and execution.search_kernels(source.shape) is not None
 
@@ -55,9 +53,9 @@ class TopTargets:
         return {}, shape[0], kernels is not None, threads
 
     def add(self, state: Any, first: int, scores: FloatArray) -> Any:
-        """And the best of these rows."""
+        """Adds the best of these rows."""
         best, rows, quick, threads = state
-        if not best:  # room for all rows at once: small pieces between large ones would keep those in memory
+        if not best:  # memory for all rows at once: small pieces between large ones would fragment it
             best[first] = _room(scores, (rows, self.k))
         (start, (values, columns)), *_ = best.items()
         place = slice(first - start, first - start + scores.shape[0])
@@ -71,7 +69,7 @@ class TopTargets:
         return state
 
     def merge(self, left: Any, right: Any) -> Any:
-        """Other rows stand beside, the same rows with other columns compete."""
+        """Other rows are added; the same rows with other columns compete."""
         best = dict(left[0])
         for first, other in right[0].items():
             values, columns = best.get(first, (None, None))
@@ -81,7 +79,7 @@ class TopTargets:
     def finish(self, state: Any) -> tuple[Any, Any]:
         """All rows in order, float32."""
         parts = [state[0][first] for first in sorted(state[0])]
-        values, columns = (_stacked(part) for part in zip(*parts, strict=True))
+        values, columns = (concatenate(part) for part in zip(*parts, strict=True))
         return values, columns
 
     def _compiled(self, scores: FloatArray, values: Any, columns: Any, threads: int) -> None:
@@ -107,9 +105,3 @@ def _room(scores: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
     xp: Any = namespace(scores)
     how = {} if is_numpy(scores) else {"device": scores.device}
     return xp.empty(shape, dtype=xp.float32, **how), xp.empty(shape, dtype=xp.int64, **how)
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if is_numpy(parts[0]) else namespace(parts[0]).concat(parts)

@@ -4,10 +4,10 @@ Shards answer a step with partial sums (`unhub.scores.sinkhorn_shard`); here the
 
     columns_j = tau log sum_u exp((s_uj + f_u) / tau) = tau log mass_j - p_j.
 
-What gets lost on the way, because a number is rounded or too small to be kept, is bounded and added up in ``error``;
-scores are rounded by at most their size beside tau, sums by at most the numbers that are added one after the other.
-Where the bound would be too wide the kernel is renewed around the current potentials; where that has not helped, the
-step is made again in the log domain, where nothing is too small.
+``error`` is a bound on what rounding and numbers too small to be kept may have cost: scores are rounded relative to
+their size over tau, sums relative to how many numbers are added in sequence. When the bound would be too wide, the
+kernel is computed again around the current potentials. If that does not help, the step runs in the log domain, where
+nothing is too small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core import logsumexp, sinkhorn_kernel
-from unhub.core.arrays import is_numpy, like, namespace
+from unhub.core.arrays import concatenate, is_numpy, like, namespace
 from unhub.core.execution import Execution, FitObserver
 from unhub.core.logsumexp import LARGE_TAU, log
 from unhub.core.plan import for_scores, plan
@@ -31,19 +31,19 @@ from unhub.scores.spread import slices, spread
 from unhub.scores.views import rows as rows_of
 
 PROBED = 2048
-"""rows that the marginal error is measured on at least, if there are so many; a quarter of them where that is cheap"""
+"""rows that the marginal error is measured on, at least; a quarter of them where the kernel is kept"""
 
 WORST_LOSS = 1e-6
-"""the share of a sum that may be lost because its terms were too small to be kept"""
+"""share of a sum that may be lost because its terms are too small to be kept"""
 
 RENEWALS = 2
-"""how often a kernel is made anew, around the current potentials, before the log domain takes over"""
+"""how often a kernel is computed again, around the current potentials, before the log domain takes over"""
 
 
 class SinkhornOperator:
-    """Both half-steps of every round; ``plan`` says what is kept, ``error`` how much was lost, in units of tau.
+    """Both half-steps of every round; ``plan`` says what is kept, ``error`` bounds the loss, in units of tau.
 
-    source: bank x columns. row_mass: a (bank,), of sum one. largest: the largest score by size, where it is known.
+    source: bank x columns. row_mass: a (bank,), of sum one. largest: the largest score by size, if it is known.
     """
 
     def __init__(
@@ -67,23 +67,15 @@ class SinkhornOperator:
         ranges = execution.shards(rows)
         self._shards = len(ranges)
         advance = None if observer is None else _one_at_a_time(observer.advance)
-        self._workers = execution.start(
-            [
-                SinkhornShard(
-                    rows_of(source, low, high),
-                    a[low:high],
-                    tau,
-                    self.plan.part(high - low, len(ranges)),
-                    first=low,
-                    scale=rows,
-                    fine=self._fine,
-                    quick=quick,
-                    execution=execution.part(len(ranges)),
-                    advance=advance,
-                )
-                for low, high in ranges
-            ]
-        )
+        how: Any = {"scale": rows, "fine": self._fine, "quick": quick, "advance": advance}
+        how["execution"] = execution.part(len(ranges))
+        shards = [
+            SinkhornShard(
+                rows_of(source, low, high), a[low:high], tau, self.plan.part(high - low, len(ranges)), first=low, **how
+            )
+            for low, high in ranges
+        ]
+        self._workers = execution.start(shards)
         self._reference: Any = None
         self._renewals = 0
         self._in_logs = False
@@ -111,35 +103,35 @@ class SinkhornOperator:
     def row_error(self, f: Any, g: Any) -> float:
         """sum_u |row sum of the plan - a_u|, from evenly spaced rows when there are many."""
         rows = self.plan.rows
-        taken = slices(rows, max(PROBED, rows // 4) if self._kept_rows == rows else PROBED)
+        starts, height = slices(rows, max(PROBED, rows // 4) if self._kept_rows == rows else PROBED)
         level = namespace(g).mean(g)
-        asked = f, g, level, self._reference, taken.starts.tolist(), taken.height
-        shift, probed = self._workers.reduce(_sums, "row_error", *asked)
+        arguments = f, g, level, self._reference, starts, height
+        shift, probed = self._workers.reduce(_sums, "row_error", *arguments)
         return float(shift / probed)
 
     def close(self) -> None:
-        """Lets the shards go."""
+        """Releases the shards."""
         self._workers.close()
 
     @property
     def lost(self) -> bool:
-        """Whether a device, which is not asked on the way, lost more than may be lost."""
+        """Whether a device, which is not asked during the rounds, lost more than allowed."""
         return self._loss is not None and not float(self._loss) <= WORST_LOSS
 
     def start_in_logs(self) -> None:
-        """For a start all over in which nothing is too small."""
+        """Prepares a fresh start in the log domain."""
         self._use_logs()
         self._loss, self.error = None, 0.0
 
     def state(self) -> dict[str, Any]:
-        """What a later run needs to go on with the same kernel; arrays and tensors as they are."""
+        """What a later run needs to resume with the same kernel; arrays and tensors as they are."""
         state: dict[str, Any] = {"passes": np.array([self._in_logs, self._renewals])}
         error = np.array(self.error) if isinstance(self.error, float) else self.error
         parts = {"reference": self._reference, "loss": self._loss, "error": error}
         return state | {name: part for name, part in parts.items() if part is not None}
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Goes on where ``state`` was taken: the same kernel is made again."""
+        """Resumes from ``state``: the same kernel is computed again."""
         in_logs, self._renewals = state["passes"].tolist()
         if in_logs:
             self._use_logs()
@@ -174,7 +166,7 @@ class SinkhornOperator:
         return sums
 
     def _again(self, g: Any, p: Any) -> tuple[Any, Any]:
-        """The step with the kernel made anew around g, or in the log domain when that has not helped."""
+        """The step with a new kernel around g, or in the log domain if that has not helped."""
         if p is g or self._renewals == RENEWALS:
             self._use_logs()
             return self._in_log_domain(g)
@@ -202,9 +194,9 @@ class SinkhornOperator:
         return f, columns
 
     def _use_logs(self) -> None:
-        """From here on nothing is too small."""
+        """Every later step runs in the log domain."""
         self._in_logs, self._reference, self._kept_rows = True, None, 0
-        if self.plan.number_bytes == 2:  # scores do not fit in the place of a kernel in 16 bits
+        if self.plan.number_bytes == 2:  # scores do not fit where a 16-bit kernel was
             self.plan = self._plan(halves=False)
         self.plan = replace(self.plan, logs=True)
         self._workers.map("use_logs", self.plan, self._shards)
@@ -216,11 +208,7 @@ class SinkhornOperator:
 
 
 def _in_order(parts: tuple[tuple[int, Any], ...]) -> Any:
-    """The numbers of all rows, in the order of the rows."""
-    ordered = [part for _, part in sorted(parts, key=lambda part: part[0])]
-    if len(ordered) == 1:
-        return ordered[0]
-    return np.concatenate(ordered) if is_numpy(ordered[0]) else namespace(ordered[0]).concat(ordered)
+    return concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
 
 
 def _sums(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -17,12 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, namespace, wide
-from unhub.core.blocks import prefault
-from unhub.core.execution import Execution
-from unhub.core.kernels import compiled, suits
+from unhub.core.arrays import is_numpy, namespace, wide, widen
+from unhub.core.execution import Execution, compiled, suits
 from unhub.core.logsumexp import ColumnSums, log
-from unhub.core.plan import Plan
+from unhub.core.plan import Plan, prefault
 from unhub.core.sinkhorn_kernel import SinkhornKernel
 from unhub.foundation.types import FloatArray
 from unhub.scores.source import ScoreSource
@@ -34,10 +32,10 @@ ROUNDING = {8: 2.0**-53, 4: 2.0**-24, 2: 2.0**-11}
 """the relative error of a number of a kernel, by the bytes that it is kept in"""
 
 KEPT_AT_ONCE = 1 << 28
-"""numbers of a kept kernel in one step: a fraction of a second, after which Ctrl-C is heard and progress told"""
+"""numbers of a kept kernel in one step: a fraction of a second, then progress is reported and Ctrl-C works"""
 
 MASKED = 1e38
-"""no score is as large as this by size; a masked row's maximum is"""
+"""larger by size than any score; the maximum of a masked row is larger still"""
 
 Rows = tuple[tuple[int, Any], ...]
 """numbers of the rows of some shards, each with the number of its first row"""
@@ -45,7 +43,7 @@ Rows = tuple[tuple[int, Any], ...]
 
 @dataclass(frozen=True)
 class KernelSums:
-    """What a step with a kernel found in some rows."""
+    """The sums of a step with a kernel over some rows."""
 
     f: Rows
     mass: Any
@@ -76,7 +74,7 @@ class KernelSums:
 
 @dataclass(frozen=True)
 class LogSums:
-    """What a step in the log domain found in some rows."""
+    """The sums of a step in the log domain over some rows."""
 
     f: Rows
     columns: ColumnSums
@@ -88,7 +86,7 @@ class LogSums:
 
 
 class SinkhornShard:
-    """The rows first.. of a bank, with the scratch memory and the kernel that they keep between steps.
+    """Rows of a bank from ``first`` on, with scratch memory and the kernel that is kept between steps.
 
     source: the scores of these rows. a: (rows,) their share of the mass. scale: rows of the whole bank, which brings
     shares near to one. fine: in float64. quick: with compiled kernels.
@@ -126,7 +124,7 @@ class SinkhornShard:
         self._kept_rows = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is kept: a shard that moves to another process begins anew there."""
+        """Without the kernel: a shard that moves to another process computes it again."""
         mine = ("_source", "_a", "_tau", "_plan", "_first", "_execution", "_type", "_share", "_quick")
         return {name: getattr(self, name) for name in mine} | {"_advance": None}
 
@@ -139,8 +137,8 @@ class SinkhornShard:
     def step(self, g: Any, p: Any) -> KernelSums:
         """Both half-steps with a kernel around p."""
         xp, tau, plan = namespace(g), self._tau, self._plan
-        began = self._kept_rows > 0
-        smallest = SMALLEST[plan.number_bytes if began else max(4, plan.number_bytes)]
+        cached = self._kept_rows > 0
+        smallest = SMALLEST[plan.number_bytes if cached else max(4, plan.number_bytes)]
         v, ahead = self._scaling(g, p)
         near = self._typed(p)
         z, top, mass = xp.empty_like(self._share), xp.empty_like(self._share), xp.zeros_like(g)
@@ -156,12 +154,12 @@ class SinkhornShard:
                     self._top[low:high] = top[low:high]
                     self._kept_rows = high
             mass += part
-            self._tell(high - low)
+            self._report(high - low)
         with np.errstate(all="ignore"):
-            row_loss = smallest * (plan.columns / as_wide(xp.min(z)))
-            column_loss = smallest * as_wide(xp.sum(self._share / z))
-        f = tau * (log(self._a) - log(as_wide(z))) - as_wide(top) - ahead
-        rounding = 2 * ROUNDING[plan.number_bytes] if began else 0.0
+            row_loss = smallest * (plan.columns / widen(xp.min(z)))
+            column_loss = smallest * widen(xp.sum(self._share / z))
+        f = tau * (log(self._a) - log(widen(z))) - widen(top) - ahead
+        rounding = 2 * ROUNDING[plan.number_bytes] if cached else 0.0
         return KernelSums(((self._first, f),), mass, row_loss, column_loss, rounding, size(top), self._kept_rows)
 
     def log_step(self, g: Any) -> LogSums:
@@ -174,7 +172,7 @@ class SinkhornShard:
             scores = self._scores(low, high)
             f[low:high] = self._tau * log(self._a[low:high]) - self._kernel.row_sums(scores, near)
             sums.add(scores, f[low:high])
-            self._tell(high - low)
+            self._report(high - low)
         return LogSums(((self._first, f),), sums, self._kept_rows)
 
     def row_error(self, f: Any, g: Any, level: Any, p: Any, starts: list[int], height: int) -> tuple[Any, Any]:
@@ -192,12 +190,12 @@ class SinkhornShard:
         return shift, probed
 
     def forget(self) -> None:
-        """Lets go of the kernel or the scores that were kept."""
+        """Releases the kernel or the scores that were kept."""
         self._kept = self._top = None
         self._kept_rows = 0
 
     def use_logs(self, plan: Plan, shards: int) -> None:
-        """From here on scores are kept, by another plan for the whole bank."""
+        """Steps in the log domain from here on: scores are kept, by another plan for the whole bank."""
         self.forget()
         self._in_logs, self._scratch = True, None
         self._plan = plan.part(self._plan.rows, shards)
@@ -216,10 +214,10 @@ class SinkhornShard:
             return self._kernel.row_sums(self._scores(low, high), self._typed(g))
         v, ahead = self._scaling(g, p)
         z = self._kernel.from_kernel(self._kept[low:high], v, self._share[low:high])[0]
-        return self._tau * log(as_wide(z)) + as_wide(self._top[low:high]) + ahead
+        return self._tau * log(widen(z)) + widen(self._top[low:high]) + ahead
 
     def _steps(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Rows to do at once: tall steps where a kernel is kept, then blocks of the plan."""
+        """Rows of each step: many where a kernel is kept, then blocks of the plan."""
         kept = low if self._in_logs else min(max(low, self._kept_rows), high)
         tall, height = max(1, KEPT_AT_ONCE // self._plan.columns), self._plan.block_rows
         return [
@@ -241,7 +239,7 @@ class SinkhornShard:
         return kept
 
     def _read(self, low: int, high: int) -> tuple[Any, Any]:
-        """Scores of a block, and where its kernel is to be kept: in the same memory if that can be."""
+        """Scores of a block, and memory for its kernel: the same memory where possible."""
         keep = high <= self._plan.kept_rows
         if keep and self._kept is None:
             self._kept = self._room(self._plan.kept_rows)
@@ -251,7 +249,7 @@ class SinkhornShard:
         return self._scores_in(low, high, kept if same else self._place(high - low)), kept
 
     def _scores_in(self, low: int, high: int, place: FloatArray | None) -> Any:
-        """Scores of a block in the type of the steps; in ``place`` if kernels cannot read them elsewhere."""
+        """Scores of a block in the type of the steps; in ``place`` if kernels cannot read them where they are."""
         scores = self._typed(self._source.read(low, high, place))
         if not self._quick or suits(scores) or place is None:
             return scores
@@ -265,7 +263,7 @@ class SinkhornShard:
         return prefault(shape, np.uint16 if self._plan.number_bytes == 2 else self._type, self._execution.workers)
 
     def _place(self, rows: int) -> FloatArray | None:
-        """Scratch for the scores of a block, the same memory every time."""
+        """Scratch memory for the scores of a block, the same every time."""
         if not is_numpy(self._share):
             return None
         if self._scratch is None:
@@ -277,27 +275,18 @@ class SinkhornShard:
     def _typed(self, x: Any) -> Any:
         return x.astype(self._type, copy=False) if is_numpy(x) else namespace(x).astype(x, self._type, copy=False)
 
-    def _tell(self, rows: int) -> None:
+    def _report(self, rows: int) -> None:
         if self._advance is not None:
             self._advance(rows)
 
 
 def size(x: Any) -> Any:
-    """The largest number by size; what stands for minus infinity does not count."""
+    """The largest number by size; masked ones, minus infinity, do not count."""
     xp = namespace(x)
     sizes = abs(x)
     return xp.max(xp.where(sizes < MASKED, sizes, xp.zeros_like(sizes)))
 
 
 def larger(left: Any, right: Any) -> Any:
-    """The larger of two numbers, NaN if one of them is; on a device it is not asked which."""
+    """The larger of two numbers, NaN if one of them is; computed on the device."""
     return namespace(left).maximum(left, right) if hasattr(left, "dtype") else max(left, right)
-
-
-def as_wide(x: Any) -> Any:
-    """In float64, or what the device has instead."""
-    return x.astype(np.float64, copy=False) if isinstance(x, np.ndarray) else _widened(x)
-
-
-def _widened(x: Any) -> Any:
-    return np.float64(x) if isinstance(x, np.generic) else namespace(x).astype(x, wide(x), copy=False)

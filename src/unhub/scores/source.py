@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from unhub.core.arrays import is_numpy, is_tensor, namespace
-from unhub.core.blocks import TALL_ROWS, prefault
 from unhub.core.execution import Execution, FitObserver
+from unhub.core.plan import TALL_ROWS, prefault
 from unhub.foundation.types import FloatArray, Sliceable
 
 
@@ -106,11 +106,11 @@ class MatrixScores:
 
 @dataclass(frozen=True)
 class Banks:
-    """What a method may learn from.
+    """The scores and weights that a method estimates from.
 
     queries: query bank x gallery. cross: query bank x target bank. targets: target bank x gallery.
-    query_weight and target_prior are the marginals; None means uniform. A prior is relative: an average target of the
-    gallery has one.
+    query_weight: (bank,), target_prior: (gallery,), the marginals; None means uniform. A prior is relative: an average
+    target has 1.
     """
 
     queries: ScoreSource
@@ -123,3 +123,25 @@ class Banks:
     observer: FitObserver | None = None
     largest: float | None = None
     """the largest score of the query bank by size, where it was measured before"""
+
+    def query_marginal(self) -> FloatArray:
+        """a: (bank,) of sum one, from the query weights, or uniform."""
+        m = self.queries.shape[0]
+        return np.full(m, 1 / m) if self.query_weight is None else self.query_weight / self.query_weight.sum()
+
+    def target_marginal(self, extra: int = 0) -> FloatArray:
+        """b: (gallery + extra,) of sum one, from the prior, or uniform; ``extra`` bank targets weigh one each."""
+        n = self.queries.shape[1]
+        prior = np.ones(n) if self.target_prior is None else self.target_prior
+        return np.concatenate((prior, np.ones(extra))) / (n + extra)
+
+    def log_prior(self) -> FloatArray | float:
+        """The logarithm of the target prior; zero where it is uniform."""
+        return 0.0 if self.target_prior is None else np.log(self.target_prior)
+
+    def row_potential(self, tau: float) -> FloatArray | None:
+        """tau log(m a_u); None where every bank query counts the same."""
+        if self.query_weight is None:
+            return None
+        potential: FloatArray = tau * np.log(self.query_marginal() * self.queries.shape[0])
+        return potential

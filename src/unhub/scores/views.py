@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, like, namespace
-from unhub.foundation.types import FloatArray
+from unhub.core.arrays import concatenate, is_numpy, like, namespace
+from unhub.foundation.types import FloatArray, Progress
 from unhub.scores.embedding import EmbeddingScores
-from unhub.scores.source import ScoreSource
+from unhub.scores.source import Banks, ScoreSource
 
 
 class DelegatingSource:
@@ -56,6 +56,20 @@ class ProgressSource(DelegatingSource):
         return block
 
 
+def with_progress(banks: Banks, work: str, progress: Progress | None) -> Banks:
+    """The banks; ``progress`` is called after each block of the query bank, for work that reads it once."""
+    if progress is None:
+        return banks
+    total, done = banks.queries.shape[0], 0.0
+
+    def advance(rows: float) -> None:
+        nonlocal done
+        done += rows
+        progress(work, min(round(done), total), total)
+
+    return replace(banks, queries=ProgressSource(banks.queries, advance))
+
+
 @dataclass(frozen=True)
 class MaskedScores(DelegatingSource):
     """Another source with its diagonal masked: minus infinity where row and column are the same item."""
@@ -78,12 +92,12 @@ def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> Floa
 
 @dataclass
 class Budget:
-    """Bytes that the caches of one problem may keep between them."""
+    """Bytes that all caches of one problem may use."""
 
     left: int
 
     def take(self, size: int) -> bool:
-        """Whether so many bytes were left; they are then taken."""
+        """Takes so many bytes, if they are left; whether they were."""
         if size > self.left:
             return False
         self.left -= size
@@ -104,7 +118,7 @@ class CachedScores(DelegatingSource):
 
     @cached_property
     def _cache(self) -> FloatArray:
-        """Room for the rows that the budget holds when the first of them comes."""
+        """Memory for as many rows as the budget holds at the first read."""
         rows, columns = self.shape
         height = min(rows, self.budget.left // max(1, 4 * columns))
         self.budget.take(4 * columns * height)
@@ -126,7 +140,7 @@ class CachedScores(DelegatingSource):
 
 @dataclass(frozen=True)
 class JoinedScores:
-    """Two sources with the same rows side by side, as DBSN wants gallery and target bank: (bank, columns of both)."""
+    """Two sources with the same rows side by side, such as gallery and target bank: (bank, columns of both)."""
 
     left: ScoreSource
     right: ScoreSource
@@ -155,9 +169,9 @@ class JoinedScores:
         """Both blocks in one array."""
         near = is_numpy(self.array_like)
         if out is None or not near or not is_numpy(self.right.array_like):
-            parts = [like(source.read(start, stop), self.array_like) for source in (self.left, self.right)]
-            both: FloatArray = (np.concatenate if near else namespace(self.array_like).concat)(parts, axis=1)
-            return both
+            both = [like(source.read(start, stop), self.array_like) for source in (self.left, self.right)]
+            joined: FloatArray = concatenate(both, axis=1)
+            return joined
         width = self.left.shape[1]
         for source, place in ((self.left, out[:, :width]), (self.right, out[:, width:])):
             block = source.read(start, stop, place)
@@ -174,25 +188,7 @@ def rows(source: ScoreSource, start: int, stop: int) -> ScoreSource:
         return source
     if isinstance(source, EmbeddingScores) and isinstance(source.queries, np.ndarray):
         return replace(source, queries=source.queries[start:stop])
-    return RowSlice(source, start, stop)
-
-
-@dataclass(frozen=True)
-class RowSlice(DelegatingSource):
-    """The rows start..stop of another source."""
-
-    source: ScoreSource
-    start: int
-    stop: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, gallery)"""
-        return self.stop - self.start, self.source.shape[1]
-
-    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
-        """The other source's scores."""
-        return self.source.read(self.start + start, self.start + stop, out)
+    return ScoreSlice(source, (start, stop), (0, source.shape[1]))
 
 
 def columns(source: ScoreSource, left: int, right: int) -> ScoreSource:
@@ -205,28 +201,35 @@ def columns(source: ScoreSource, left: int, right: int) -> ScoreSource:
     if isinstance(source, EmbeddingScores):
         taller = source.tall_block_rows * source.shape[1] // (right - left)
         return replace(source, targets=source.targets[left:right], tall_rows=taller)
-    return ColumnSlice(source, left, right)
+    return ScoreSlice(source, (0, source.shape[0]), (left, right))
 
 
 @dataclass(frozen=True)
-class ColumnSlice(DelegatingSource):
-    """The columns left..right of another source, whose rows are read whole."""
+class ScoreSlice(DelegatingSource):
+    """Some rows and some columns of another source; its rows are read whole."""
 
     source: ScoreSource
-    left: int
-    right: int
+    rows: tuple[int, int]
+    columns: tuple[int, int]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(bank, columns)"""
-        return self.source.shape[0], self.right - self.left
+        """(rows, columns)"""
+        return self.rows[1] - self.rows[0], self.columns[1] - self.columns[0]
 
     @property
     def tall_block_rows(self) -> int:
         """how many rows a kernel without temporaries may read at once"""
-        return self.source.block_rows
+        return self.source.tall_block_rows if self._whole_rows else self.source.block_rows
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
-        """The part of the rows start..stop, one row after the other in memory."""
-        part = self.source.read(start, stop)[:, self.left : self.right]
+        """The part of the rows start..stop, contiguous."""
+        ends = self.rows[0] + start, self.rows[0] + stop
+        if self._whole_rows:
+            return self.source.read(*ends, out)
+        part = self.source.read(*ends)[:, slice(*self.columns)]
         return np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
+
+    @property
+    def _whole_rows(self) -> bool:
+        return self.columns == (0, self.source.shape[1])

@@ -17,7 +17,7 @@ ITERATIONS = 10
 """T of Algorithm A1"""
 
 MOST_ITERATIONS = 1000
-"""rounds at the most when ``tol`` is given without ``iterations``"""
+"""rounds, at most, when ``tol`` is given without ``iterations``"""
 
 
 def most_rounds(iterations: int | None, tol: float | None = None) -> int:
@@ -26,7 +26,7 @@ def most_rounds(iterations: int | None, tol: float | None = None) -> int:
 
 
 class Operator(Protocol):
-    """What the alternation reads the scores with, and what is known of the numbers that were lost."""
+    """What the alternation reads the scores with, and its bound on the loss."""
 
     plan: Any
     error: Any
@@ -37,7 +37,7 @@ class Operator(Protocol):
 
     @property
     def lost(self) -> bool:
-        """whether a device lost too much, which shows at the end only"""
+        """whether a device lost too much, which is known only at the end"""
 
     def half_steps(self, g: Any) -> tuple[Any, Any]:
         """f and tau log(xi' alpha), from one read of the scores."""
@@ -46,21 +46,21 @@ class Operator(Protocol):
         """sum_u |row sum of the plan - a_u|"""
 
     def start_in_logs(self) -> None:
-        """For a start all over, in the log domain."""
+        """Prepares a fresh start in the log domain."""
 
     def state(self) -> dict[str, Any]:
-        """What a later run needs to go on."""
+        """What a later run needs to resume."""
 
     def restore(self, state: dict[str, FloatArray]) -> None:
-        """Goes on where ``state`` was taken."""
+        """Resumes from ``state``."""
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Releases what it holds."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """Where the alternation stands after so many rounds: f (bank,) and tau log(xi' alpha) (gallery,)."""
+    """The state after so many rounds: f (bank,) and tau log(xi' alpha) (gallery,)."""
 
     done: int
     f: Any
@@ -98,9 +98,9 @@ def sinkhorn(
 
     half_steps(g): f and tau log(xi' alpha), from one read of the scores.
     row_error(f, g): sum_u |row sum of the plan - a_u|. a: (bank,), b: (gallery,), each of sum one.
-    start: a round to go on from, that an earlier run was told to be ``finished``.
+    start: a round to resume from. finished: called with each finished round.
 
-    Nothing in the loop asks for a value unless ``tol`` does, so that a device is never held up.
+    Nothing in the loop asks for a value unless ``tol`` is given, so that a device never waits.
     """
     prior = tau * namespace(b).log(b)
     state = start
@@ -138,7 +138,7 @@ def solve(
     tol: float | None = None,
     observer: FitObserver | None = None,
 ) -> Bias:
-    """The bias of the first ``gallery`` columns from Sinkhorn potentials; goes on where the observer's last run was.
+    """The bias of the first ``gallery`` columns from Sinkhorn potentials; resumes from the observer's last round.
 
     a: (bank,) and b: (columns,), each of sum one. iterations: 10, or with ``tol`` up to 1,000 until it is reached.
     """
@@ -156,7 +156,7 @@ def solve(
         return sinkhorn(operator.half_steps, operator.row_error, **how)
 
     try:
-        potentials = run(_resumed(observer, operator))
+        potentials = run(_last_round(observer, operator))
         if operator.lost:
             operator.start_in_logs()
             potentials = run(None)
@@ -166,8 +166,8 @@ def solve(
     return replace(bias, error_bound=tau * float(operator.error), plan=str(operator.plan))
 
 
-def _resumed(observer: FitObserver | None, operator: Operator) -> Round | None:
-    """The round that an earlier run finished, with its kernel made again."""
+def _last_round(observer: FitObserver | None, operator: Operator) -> Round | None:
+    """The last round of an earlier run, with its kernel computed again."""
     state = None if observer is None else observer.load()
     if state is None:
         return None

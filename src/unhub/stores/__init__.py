@@ -1,27 +1,13 @@
 """Vector stores, each behind one adapter that follows one protocol."""
 
-from unhub.stores.adapter import STORES, open_store
-from unhub.stores.address import Address, is_address, parse
+from unhub.stores.adapter import Collection, open_store
+from unhub.stores.address import is_address, parse
 from unhub.stores.corrected_index import NativeStrategies, NewCollection, corrected_index
-from unhub.stores.export_plan import ExportPlan, make_plan
-from unhub.stores.export_record import Export
-from unhub.stores.protocol import (
-    Abilities,
-    Block,
-    Collection,
-    CorrectedIndex,
-    Description,
-    Metric,
-    Quantiser,
-    SearchResults,
-    Strategy,
-)
+from unhub.stores.export_plan import Export, ExportPlan, make_plan
+from unhub.stores.protocol import Block, CorrectedIndex, Description, Metric, SearchResults, Strategy
 from unhub.stores.vector_encoding import VectorEncoding, make_encoding
 
 __all__ = [
-    "STORES",
-    "Abilities",
-    "Address",
     "Block",
     "Collection",
     "CorrectedIndex",
@@ -31,7 +17,6 @@ __all__ = [
     "Metric",
     "NativeStrategies",
     "NewCollection",
-    "Quantiser",
     "SearchResults",
     "Strategy",
     "VectorEncoding",

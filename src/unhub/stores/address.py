@@ -1,7 +1,7 @@
-"""Where a collection is: a URL such as ``qdrant://localhost:6333/photos``, and the secrets it may hold.
+"""The address of a collection, such as ``qdrant://localhost:6333/photos``, and the secrets it may hold.
 
-Secrets are also found inside a value that is itself a URL or a list of settings, such as
-``s3://KEY:SECRET@bucket?session_token=...``: in the text as written and, level by level, percent-decoded.
+A value that is itself a URL or a list of settings, such as ``s3://KEY:SECRET@bucket?session_token=...``, is searched
+for secrets too: as written and, level by level, percent-decoded.
 """
 
 from __future__ import annotations
@@ -15,17 +15,13 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlencode, urlsp
 from unhub.foundation.errors import InputError
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(?=//)", re.IGNORECASE)
-_LIKELY = re.compile(r"[a-z][a-z0-9+-]+:/", re.IGNORECASE)
-"""what was meant as an address, also if a slash is missing"""
-LONGEST = 4096
-"""letters of an address; looking for secrets takes longer than its length"""
-OPEN = ("passfile", "sslkey")
-"""parameters that are only called so: paths of files"""
-USERS = ("pgvector", "postgresql")
-"""stores that know a user without a password; to others one name before the @ is a key"""
+_LIKELY = re.compile(r"[a-z][a-z0-9+-]+:/", re.IGNORECASE)  # meant as an address, even if a slash is missing
+LONGEST = 4096  # characters of an address: the search for secrets takes more than linear time
+OPEN = ("passfile", "sslkey")  # options whose names look like secrets but whose values are paths
+USERS = ("pgvector", "postgresql")  # stores where a user needs no password; elsewhere one name before the @ is a key
 MASK = "***"
-SHORTEST = 3
-"""letters of a part of a secret that is worth hiding: a shorter one stands in every other word"""
+_SWITCH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+SHORTEST = 3  # characters of a part of a secret that is worth hiding: shorter ones are in every other word
 _SECRET = re.compile(r"pass|pwd|key|token|secret|credential|auth|signature|^sig$", re.IGNORECASE)
 _SETTING = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:](?!//)\s*["']?(?=(?P<value>[^&;,\s"'}]+))""")
 """a name and its value, as in a query, in JSON or in a list"""
@@ -33,7 +29,7 @@ _SETTING = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:](?!//)\s*["']?
 
 @dataclass(frozen=True)
 class Address:
-    """A store's URL in its parts. Its text has no password and no key in it; they are for the client alone.
+    """A store's URL in its parts. Its text holds no password and no key; only the client gets them.
 
     An option whose value holds a secret, as in ``uri=s3://KEY:SECRET@bucket``, is among the options with the secret
     masked, and whole among the secrets: the client gets ``value("uri")``.
@@ -42,8 +38,7 @@ class Address:
     scheme: str
     host: str
     port: int | None
-    path: str
-    """as it stands behind the host, decoded; for files it begins with / if it is absolute"""
+    path: str  # what follows the host, decoded; for files it begins with / if it is absolute
     options: Mapping[str, str]
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -62,16 +57,21 @@ class Address:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """What is before the last slash of the path, and the name behind it: ``qdrant:///data/photos``."""
+        """What comes before the last slash of the path, and the name after it: ``qdrant:///data/photos``."""
         before, _, name = self.file.rstrip("/").rpartition("/")
         return before, name
 
     def absolute(self) -> Address:
-        """The address of a file or a folder that holds wherever a program is started: its path begins with a slash."""
+        """The address of the same file or folder with an absolute path."""
         return replace(self, host="", path=os.path.abspath(os.path.expanduser(self.file)))
 
+    def beside(self, name: str) -> Address:
+        """The address of another collection of the same store: the last part of the path is replaced."""
+        before, slash, _ = self.path.rstrip("/").rpartition("/")
+        return replace(self, path=f"{before}/{name}") if slash else replace(self, host=name, path="")
+
     def value(self, name: str) -> str | None:
-        """An option as the client needs it, with the secrets that may be in it."""
+        """An option as the client needs it, including any secrets in it."""
         return self.secrets.get(name.lower(), self.options[name]) if name in self.options else None
 
     def secret(self, *names: str) -> str | None:
@@ -88,6 +88,13 @@ class Address:
         except ValueError:
             raise InputError(f"{self}: {name} is {text!r}; give a number.") from None
 
+    def switch(self, name: str) -> bool | None:
+        """A true or false among the options; None if it is missing."""
+        text = self.options.get(name)
+        if text is not None and text.lower() not in _SWITCH:
+            raise InputError(f"{self}: {name} is {text!r}; give true or false.")
+        return None if text is None else _SWITCH[text.lower()]
+
     def allow(self, *names: str) -> None:
         """Refuses options that this store does not know."""
         unknown = [name for name in self.options if name not in names]
@@ -96,17 +103,17 @@ class Address:
             raise InputError(f"{bare}: there is no option {unknown[0]!r}; known are {', '.join(names) or 'none'}.")
 
     def hide(self, text: str) -> str:
-        """A text of somebody else's with what is secret here taken out."""
+        """A client's message without the secrets of this address, however they are quoted."""
         whole = [each for each in (self.password, *self.secrets.values()) if each]
         values = {*whole, *(part for each in self.secrets.values() for part in secrets_in(each))}
-        forms = {form for each in values for form in (each, quote(each, safe=""), quote_plus(each), repr(each)[1:-1])}
-        for form in sorted(forms, key=len, reverse=True):
-            text = text.replace(form, "***")
+        quotings = (str, lambda each: quote(each, safe=""), quote_plus, lambda each: repr(each)[1:-1])
+        for spelling in sorted({quoted(each) for each in values for quoted in quotings}, key=len, reverse=True):
+            text = text.replace(spelling, MASK)
         return text
 
     @property
     def has_secrets(self) -> bool:
-        """Whether it holds anything that must not be shown."""
+        """Whether it holds a password or a key."""
         return bool(self.password or any(self.secrets.values()))
 
 
@@ -129,10 +136,11 @@ def parse(url: str) -> Address:
     ('secret', 'photos.faiss')
     """
     if len(url) > LONGEST:
-        raise InputError(f"the address of a store has {len(url):,} letters; at most {LONGEST:,} are taken.")
+        raise InputError(f"the address of a store has {len(url):,} characters; at most {LONGEST:,} are allowed.")
     match = _SCHEME.match(url)
     if match is None:
-        raise InputError(f"{_shown(url)} is not the address of a store; write one such as qdrant://localhost/photos.")
+        shown = repr(masked(url)) if "@" not in url and len(url) <= 200 else "this text"  # it may hold a password
+        raise InputError(f"{shown} is not the address of a store; write one such as qdrant://localhost/photos.")
     scheme = match[1].lower()
     try:
         split = urlsplit(url)
@@ -164,20 +172,11 @@ def parse(url: str) -> Address:
     password = None if split.password is None else unquote(split.password)
     if user and password is None and scheme not in USERS:
         user, password = None, user
-    return Address(
-        scheme=scheme,
-        host=unquote(host),
-        port=port,
-        path=unquote(split.path),
-        options=options,
-        user=user,
-        password=password,
-        secrets=secrets,
-    )
+    return Address(scheme, unquote(host), port, unquote(split.path), options, user, password, secrets)
 
 
 def without_secrets(url: str) -> str:
-    """An address as it can be shown and kept: the same text if nothing in it is secret.
+    """An address that can be shown and saved: the same text if it holds no secret.
 
     >>> without_secrets("qdrant://host/photos?api_key=K"), without_secrets("qdrant://host/photos")
     ('qdrant://host/photos', 'qdrant://host/photos')
@@ -193,11 +192,6 @@ def _is_secret(name: str) -> bool:
     return is_secret_name(name) and name.lower() not in OPEN
 
 
-def _shown(text: str) -> str:
-    """What came instead of an address, without what might be a password."""
-    return repr(masked(text)) if "@" not in text and len(text) <= 200 else "what was given"
-
-
 def is_secret_name(name: str) -> bool:
     """Whether a setting of this name is taken for a secret.
 
@@ -208,7 +202,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def masked(text: str) -> str:
-    """The text with what is secret in it replaced; as it is if there is nothing.
+    """The text with its secrets masked; unchanged if it has none.
 
     >>> masked("s3://KEY:SECRET@bucket/a?region=eu&session_token=T")
     's3://***@bucket/a?region=eu&session_token=***'
@@ -237,13 +231,13 @@ def secrets_in(text: str) -> Iterator[str]:
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
-    """Where secrets stand: user and password, up to the last @ since a key may hold any sign; and settings."""
+    """Where the secrets are: user and password, up to the last @ since a key may hold any sign; and settings."""
     first, last = text.find("//"), text.rfind("@")
     begin = first + 2 if 0 <= first < last else 0
     user = (begin, last) if last > begin and (begin or ":" in text[:last]) else (0, 0)
-    found = [user, *(each.span("value") for each in _SETTING.finditer(text) if is_secret_name(each["name"]))]
+    candidates = [user, *(each.span("value") for each in _SETTING.finditer(text) if is_secret_name(each["name"]))]
     spans: list[tuple[int, int]] = []
-    for start, end in sorted(found):
+    for start, end in sorted(candidates):
         inside = spans and start < spans[-1][1]
         if not inside and text[start:end] not in ("", MASK):
             spans.append((start, end))

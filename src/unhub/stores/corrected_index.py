@@ -1,4 +1,4 @@
-"""The corrected index beside a collection: new vectors that carry their bias, or a way of the store's own."""
+"""The corrected index beside a collection: new vectors that carry their bias, or a native strategy of the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
-from unhub.stores.protocol import BLOCK, Block, Collection, CorrectedIndex, SearchResults, Tunable
+from unhub.stores.adapter import Collection
+from unhub.stores.protocol import BLOCK, Block, CorrectedIndex, SearchResults
 from unhub.stores.vector_encoding import VECTORS, VectorEncoding
 
 
@@ -21,26 +22,23 @@ class NewCollection:
     encoding: VectorEncoding
 
     def exists(self) -> bool:
-        """Whether the collection is there."""
+        """Whether the new collection exists."""
         return self.copy.exists()
 
     def made_by_unhub(self) -> bool:
-        """Whether the collection carries unhub's mark."""
+        """Whether the new collection carries unhub's mark."""
         return self.copy.made_by_unhub()
 
     def create(self) -> None:
-        """Makes it with the index and the fields of the origin; refused where the store does not keep unhub's mark."""
+        """Makes it with the index and the fields of the origin; refused if the store does not keep unhub's mark."""
         new = not self.copy.exists()
         self.copy.create(self.origin, self.encoding.width, self.encoding.metric)
         if new and not self.copy.made_by_unhub():
-            self.copy.drop()  # it is empty, and we have just made it
-            raise StoreError(
-                f"{self.copy.url} does not keep the mark by which unhub knows its own; update the store "
-                f"(Qdrant to 1.16 or newer)."
-            )
+            self.copy.drop()  # it is empty: we have just made it
+            raise StoreError(f"{self.copy.url} does not keep unhub's mark; update the store (Qdrant to 1.16 or newer).")
 
     def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
-        """The ids that are in it."""
+        """The ids in it."""
         return self.copy.ids(block)
 
     def write(self, block: Block, bias: FloatArray) -> None:
@@ -48,7 +46,7 @@ class NewCollection:
         self.copy.upsert(Block(block.ids, self.encoding.targets(block.vectors, bias), block.payload))
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Takes items out."""
+        """Removes items."""
         self.copy.delete(ids)
 
     def finish(self) -> None:
@@ -57,25 +55,20 @@ class NewCollection:
 
     def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias."""
-        asked = self.encoding.queries(queries)
-        results = self.copy.search(asked, k, filter=filter, exact=exact)
-        return SearchResults(results.ids, self.encoding.scores(results.scores, asked))
-
-    @property
-    def keeps_effort(self) -> bool:
-        """Whether the store itself keeps how hard a search looks."""
-        return isinstance(self.copy, Tunable) and self.copy.keeps_effort
+        encoded = self.encoding.queries(queries)
+        results = self.copy.search(encoded, k, filter=filter, exact=exact)
+        return SearchResults(results.ids, self.encoding.scores(results.scores, encoded))
 
     def raise_effort(self, factor: float) -> bool:
-        """Has searches look at more, where the store can."""
-        return isinstance(self.copy, Tunable) and self.copy.raise_effort(factor)
+        """Makes searches of the new collection look at more."""
+        return self.copy.raise_effort(factor)
 
     def drop(self) -> None:
         """Removes the new collection."""
         self.copy.drop()
 
     def close(self) -> None:
-        """Lets go of the new collection."""
+        """Closes the new collection."""
         self.copy.close()
 
 
@@ -96,6 +89,6 @@ def corrected_index(collection: Collection, name: str, encoding: VectorEncoding)
         index = collection.corrected_index(name, encoding)
     else:
         raise InputError("strategy", f"is {encoding.strategy!r}, which {collection.url} cannot serve", "export again")
-    if encoding.effort != 1 and isinstance(index, Tunable):
+    if encoding.effort != 1:
         index.raise_effort(encoding.effort)
     return index

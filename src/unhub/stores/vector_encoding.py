@@ -5,9 +5,9 @@ constant_norm  [t; c bias; sqrt(M^2 - |t|^2 - c^2 bias^2); 0 ...] with [q; 1/c; 
                M, so that cosine and Euclidean distance rank by t.q + bias too. Without it they are silently wrong.
                Under inner product it is right as well, and with strong hubs approximate indexes miss far less with it.
 
-The bias is centred on the way in and the middle added again on the way out. Zeros pad what becomes codes to a multiple
-of eight numbers: instructions and sub-quantisers stumble over a dimension of one more. Where each number is kept in a
-few bits, the padding holds the bias again, every copy a part of a step off: their mean is finer than one code can be.
+The bias is centred on the way in and the middle is added again on the way out. Zeros pad codes to a multiple of eight
+numbers: instructions and sub-quantisers are slow with one dimension more. Where each number is kept in a few bits, the
+padding holds the bias again, every copy a part of a step off: their mean is finer than one code can be.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -25,87 +25,65 @@ from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import unit_rows
 from unhub.stores.protocol import Metric, Strategy
 
-VECTORS: tuple[Strategy, ...] = ("augment", "constant_norm")
-"""strategies that write vectors anew; the others write one number per item, or nothing"""
+VECTORS: tuple[Strategy, ...] = ("augment", "constant_norm")  # write new vectors; others one number per item, or none
 PAD_TO = 8
-CODES = 255
-"""steps between the lowest and the highest bias, where each number is kept in eight bits"""
-CENTRED = 1e-4
-"""a bias whose mean is this small beside its largest is centred already"""
-SLACK = 1.05
-"""how much longer than the longest target the constant length is made, so that later targets fit in"""
-FILLED = ("constant_norm", "expression")
-"""strategies with one more number, which makes all vectors equally long"""
+CODES = 255  # steps between the lowest and the highest bias, where each number is kept in eight bits
+CENTRED = 1e-4  # a bias whose mean is this small relative to its largest value is centred already
+SLACK = 1.05  # the constant length is this much longer than the longest target, so that later targets fit
+FILLED = ("constant_norm", "expression")  # strategies with one more number, which makes all vectors equally long
 
-WIDEST = 2**20
-LARGEST = 1e30
-MOST_EFFORT = 1000.0
-"""what an encoding from a file may say at most: numbers in a vector, any number in it, times as much to look at"""
+WIDEST, LARGEST, MOST_EFFORT = 2**20, 1e30, 1000.0  # limits for a file: numbers in a vector, any number, search effort
 
 
 @dataclass(frozen=True)
 class VectorEncoding:
-    """How corrected vectors are written and asked for."""
+    """How corrected vectors are written, and how queries ask for them."""
 
     strategy: Strategy
-    metric: Metric
-    """what the store ranks the written vectors by"""
-    dim: int
-    """of the raw vectors"""
-    width: int
-    """of what is written"""
-    scale: float = 1.0
-    """c: the bias is written c times as large, and asked for with 1/c"""
-    middle: float = 0.0
-    """taken from every bias before it is written"""
-    radius: float = 0.0
-    """M, the length of every vector of the constant-norm strategy, and of those that an expression makes"""
-    unit: bool = False
-    """whether raw vectors are scaled to unit length on the way"""
-    copies: int = 1
-    """in how many numbers the bias is written, of which a query asks for the mean"""
-    lowest: float = 0.0
-    highest: float = 0.0
-    """of the biases as they are written; where there are copies, codes divide what is between"""
-    effort: float = 1.0
-    """how many times as much as a raw search a corrected one looks at, where that is said with every search"""
+    metric: Metric  # what the store ranks the written vectors by
+    dim: int  # of the raw vectors
+    width: int  # of the written vectors
+    scale: float = 1.0  # c: the bias is written c times as large, and a query holds 1/c
+    middle: float = 0.0  # subtracted from every bias before it is written
+    radius: float = 0.0  # M, the length of every written vector, with constant_norm and expression
+    unit: bool = False  # whether raw vectors are scaled to unit length first
+    copies: int = 1  # in how many numbers the bias is written; a query asks for their mean
+    lowest: float = 0.0  # written bias; where there are copies, codes divide the range from here
+    highest: float = 0.0  # to here
+    effort: float = 1.0  # how many times as much as a raw search a corrected one looks at, if every search is told
 
     def targets(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
         """(item, width) float32: what is written for raw vectors (item, dim) with their bias (item,)."""
-        made = self._written(vectors, bias)
+        written = self._written(vectors, bias)
         if self.strategy == "constant_norm":
-            made[:, self.dim + 1] = self._filler(made)
-        return made
+            written[:, self.dim + 1] = self._filler(written)
+        return written
 
     def has_room(self, vectors: FloatArray, bias: FloatArray) -> bool:
-        """Whether these fit within the constant length; other strategies have room for all."""
+        """Whether these fit within the constant length; other strategies always have room."""
         if self.strategy != "constant_norm":
             return True
         written = self._written(vectors, bias)
         return bool((np.square(written.astype(np.float64)).sum(axis=1) <= self.radius**2).all())
 
     def queries(self, queries: FloatArray) -> FloatArray:
-        """(query, width) float32: what is asked for raw queries (query, dim)."""
+        """(query, width) float32: what the store is asked for raw queries (query, dim)."""
         raw = self._raw(queries)
-        made = np.zeros((len(raw), self.width), dtype=np.float32)
-        made[:, : self.dim] = raw
-        made[:, self._biases if self.copies > 1 else self.dim] = 1 / (self.scale * self.copies)
-        return made
+        encoded = np.zeros((len(raw), self.width), dtype=np.float32)
+        encoded[:, : self.dim] = raw
+        encoded[:, self._biases if self.copies > 1 else self.dim] = 1 / (self.scale * self.copies)
+        return encoded
 
-    def scores(self, similarities: FloatArray, asked: FloatArray) -> FloatArray:
-        """t.q + bias (query, k) from the similarities that the store gave for these written queries."""
+    def scores(self, similarities: FloatArray, encoded: FloatArray) -> FloatArray:
+        """t.q + bias (query, k) from the store's similarities for these encoded queries."""
         if self.metric == "ip":
-            if not self.middle:
-                return similarities
-            moved: FloatArray = similarities + np.float32(self.middle)
-            return moved
-        found = np.asarray(similarities, dtype=np.float64)
+            return similarities + np.float32(self.middle) if self.middle else similarities
+        products, queries = np.asarray(similarities, dtype=np.float64), encoded.astype(np.float64)
         if self.metric == "cosine":
-            found = found * (np.linalg.norm(asked.astype(np.float64), axis=1, keepdims=True) * self.radius)
+            products = products * (np.linalg.norm(queries, axis=1, keepdims=True) * self.radius)
         else:
-            found = (np.square(asked.astype(np.float64)).sum(axis=1, keepdims=True) + self.radius**2 + found) / 2
-        sums: FloatArray = (found + self.middle).astype(np.float32)
-        return sums
+            products = (np.square(queries).sum(axis=1, keepdims=True) + self.radius**2 + products) / 2
+        return cast(FloatArray, (products + self.middle).astype(np.float32))
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON can hold them; files call the strategy "form"."""
@@ -140,23 +118,23 @@ class VectorEncoding:
     def _written(self, vectors: FloatArray, bias: FloatArray) -> FloatArray:
         """Vector and bias in their places, the rest zero."""
         raw = self._raw(vectors)
-        made = np.zeros((len(raw), self.width), dtype=np.float32)
-        made[:, : self.dim] = raw
+        written = np.zeros((len(raw), self.width), dtype=np.float32)
+        written[:, : self.dim] = raw
         scaled = (np.asarray(bias, dtype=np.float64) - self.middle) * self.scale
-        made[:, self._biases] = scaled[:, None] + self._offsets(scaled)
-        return made
+        written[:, self._biases] = scaled[:, None] + self._offsets(scaled)
+        return written
 
     @property
     def _biases(self) -> list[int]:
-        """Where the bias is: behind the vector, and all copies but the first behind the filler."""
-        behind = self.dim + (2 if self.strategy == "constant_norm" else 1)
-        return [self.dim, *range(behind, behind + self.copies - 1)]
+        """Where the bias is: after the vector, and all copies but the first after the filler."""
+        second = self.dim + (2 if self.strategy == "constant_norm" else 1)
+        return [self.dim, *range(second, second + self.copies - 1)]
 
     def _offsets(self, scaled: FloatArray) -> FloatArray:
-        """(item, copy): parts of the step of a code, evenly over one; none at the ends, which say where codes begin.
+        """(item, copy): parts of the step of a code, evenly over one; none at the ends, which set the range of codes.
 
-        >>> made = VectorEncoding("augment", "ip", 2, 6, copies=4, lowest=0.0, highest=255.0)
-        >>> made._offsets(np.array([100.3, 255.0]))
+        >>> encoding = VectorEncoding("augment", "ip", 2, 6, copies=4, lowest=0.0, highest=255.0)
+        >>> encoding._offsets(np.array([100.3, 255.0]))
         array([[-0.375, -0.125,  0.125,  0.375],
                [ 0.   ,  0.   ,  0.   ,  0.   ]])
         """
@@ -168,20 +146,15 @@ class VectorEncoding:
     def _raw(self, vectors: FloatArray) -> FloatArray:
         raw = np.asarray(vectors, dtype=np.float32)
         if raw.ndim != 2 or raw.shape[1] != self.dim:
-            raise InputError(
-                f"vectors of shape {raw.shape} came where (items, {self.dim}) are wanted; use the same model."
-            )
+            raise InputError(f"vectors have shape {raw.shape}, not (items, {self.dim}); use the same model.")
         return unit_rows(raw) if self.unit else raw
 
     def _filler(self, written: FloatArray) -> FloatArray:
-        rest = self.radius**2 - np.square(written.astype(np.float64)).sum(axis=1)
-        short = np.flatnonzero(rest < 0)
-        if short.size:
-            raise InputError(
-                f"{short.size:,} vectors are longer than this export has room for; take it back and export again."
-            )
-        filler: FloatArray = np.sqrt(rest)
-        return filler
+        squares = self.radius**2 - np.square(written.astype(np.float64)).sum(axis=1)
+        long = np.count_nonzero(squares < 0)
+        if long:
+            raise InputError(f"{long:,} vectors are longer than this export has room for; roll it back, export again.")
+        return cast(FloatArray, np.sqrt(squares))
 
 
 def _number(fields: Mapping[str, Any], name: str) -> float:

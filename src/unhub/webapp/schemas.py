@@ -11,7 +11,7 @@ from unhub.analysis.model import Change
 from unhub.analysis.session import DEPTHS, SAVED, DirectionSample, Session, ViewSettings, listed_name, temperature
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation import VERSION
-from unhub.methods import automatic, filled, is_additive
+from unhub.methods import auto_temperature, fill_auto, is_additive
 from unhub.scores import spread
 
 FIRST = (SAVED, "dbsn", "sn")
@@ -198,13 +198,13 @@ def rows_with_words(sample: DirectionSample, words: str) -> list[int] | None:
 def _direction(session: Session, sample: DirectionSample) -> DirectionChoice:
     banks = []
     for name, bank in sample.banks.items():
-        tau = automatic(spread(session.task(sample.direction, name).banks.queries))
+        tau = auto_temperature(spread(session.task(sample.direction, name).banks.queries))
         methods = []
         for label in session.methods_of(sample.direction, name):
             method = session.method(label, sample.direction, name)
             adjustable = label != "none" and is_additive(method) and not (label == SAVED and method.strength == 0)
             title, has_tau = listed_name(label, method.name), label != SAVED and method.temperature is not None
-            methods.append(MethodChoice(label, title, temperature(filled(method, tau)), has_tau, adjustable))
+            methods.append(MethodChoice(label, title, temperature(fill_auto(method, tau)), has_tau, adjustable))
         banks.append(BankChoice(name, bank.size, len(bank.rows), bank.overlap, bank.transductive, methods))
     return DirectionChoice(
         sample.direction,

@@ -169,9 +169,9 @@ def prepare(
 
 
 def _encode(name: str) -> Callable[[list[str]], Any]:
-    from unhub.encoders.query_encoder import encode
+    from unhub.encoders.loading import encode_queries
 
-    return lambda texts: encode(texts, name)
+    return lambda texts: encode_queries(texts, name)
 
 
 def token_for(host: str, token: str | None) -> str | None:

@@ -13,11 +13,22 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray
 from unhub.foundation.wording import argument, setting
-from unhub.io.address import SEPARATOR, Address, check_is_file, check_not_empty, find, translate_errors
+from unhub.io.address import (
+    NUMBERS,
+    PICKLES,
+    SEPARATOR,
+    WHOLE,
+    Address,
+    Contents,
+    Part,
+    check_numbers,
+    choose,
+    find,
+    numpy_floats,
+)  # fmt: skip
 from unhub.io.arrays import is_tensor, tensor_array
-from unhub.io.contents import NUMBERS, WHOLE, Contents, Part, check_numbers, choose, numpy_floats
 from unhub.io.file_array import FileArray
-from unhub.io.formats import FORMATS, PICKLES, read_contents
+from unhub.io.formats import FORMATS, read_contents
 from unhub.io.ids import TEXTS, read_ids
 from unhub.io.npy import npy_contents, open_npy
 from unhub.io.pickles import read_pickle
@@ -113,7 +124,7 @@ class Opener:
         contents, label = self._contents(address)
         fitting = [key for key, part in contents.parts.items() if len(part.shape) in dims and part.dtype.kind in kinds]
         key = choose(address, contents, candidates=[SIMS] if SIMS in fitting else fitting, wanted="arrays of numbers")
-        with translate_errors(address, label):
+        with address.reading(label):
             array = _lazy(contents.parts[key].load())
         file = SourceArray(name, f"{address.path}{SEPARATOR}{key}" if key != WHOLE else str(address.path), array)
         if array.dtype.kind not in kinds:
@@ -137,8 +148,7 @@ class Opener:
     def texts(self, source: str, name: str) -> Any:
         """Whatever a file of texts holds: a list, or a dictionary of lists."""
         address = find(source, name=name)
-        check_is_file(address)
-        check_not_empty(address)
+        address.check_file()
         suffix = address.path.suffix.lower()
         if suffix == ".json":
             return read_json(address)
@@ -158,17 +168,16 @@ class Opener:
         return read_contents(address)
 
     def _pickle(self, address: Address) -> Any:
-        check_is_file(address)
-        check_not_empty(address)
+        address.check_file()
         self._refuse(address, "is a pickle, which")
-        with translate_errors(address, "a pickle"), address.open() as file:
+        with address.reading("a pickle"), address.open() as file:
             return read_pickle(address, file)
 
     def _npy(self, address: Address) -> tuple[Contents, str]:
         """An array that may be of three dimensions, or of pickled objects."""
         label = FORMATS[".npy"].label
-        check_not_empty(address)
-        with translate_errors(address, label):
+        address.check_file()
+        with address.reading(label):
             stored = open_npy(address)
             if stored.dtype.hasobject:
                 self._refuse(address, "holds pickled objects, which")

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from unhub.api.progress import Progress
 from unhub.experiments.importing.answers import Answers, Targets, from_file, in_order, read_captions
 from unhub.experiments.importing.arrays import SourceArrays, read_scores, read_vectors
 from unhub.experiments.importing.matrices import Matrix
 from unhub.experiments.importing.reading import Dump, Opener
 from unhub.foundation.atomic import complete_folder
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import IntArray, Progress
 from unhub.foundation.wording import argument, did_you_mean, setting
 from unhub.io import Ids, read_ids
 

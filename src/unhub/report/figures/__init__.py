@@ -2,33 +2,15 @@
 
 from unhub.experiments.figure_data import FEWEST_AXES, Item, QueryResults, RadarAxis
 from unhub.report.figures.bank_source import FEWEST_PAIRS, RankCorrelation, bank_source, spearman
-from unhub.report.figures.hub_map import hub_map
-from unhub.report.figures.projection import project
+from unhub.report.figures.hub_map import hub_map, project
 from unhub.report.figures.radar import radar
 from unhub.report.figures.rankings import hub_queries, top5
 from unhub.report.figures.similarity import similarity
-from unhub.report.figures.style import COLUMN, PAGE, save
+from unhub.report.figures.style import COLUMN, PAGE, notes, save
 from unhub.report.figures.sweeps import PANELS, bank_size, tau_sweep
 
 __all__ = [
-    "COLUMN",
-    "FEWEST_AXES",
-    "FEWEST_PAIRS",
-    "PAGE",
-    "PANELS",
-    "Item",
-    "QueryResults",
-    "RadarAxis",
-    "RankCorrelation",
-    "bank_size",
-    "bank_source",
-    "hub_map",
-    "hub_queries",
-    "project",
-    "radar",
-    "save",
-    "similarity",
-    "spearman",
-    "tau_sweep",
-    "top5",
-]
+    "COLUMN", "FEWEST_AXES", "FEWEST_PAIRS", "PAGE", "PANELS", "Item", "QueryResults", "RadarAxis", "RankCorrelation",
+    "bank_size", "bank_source", "hub_map", "hub_queries", "notes", "project", "radar", "save", "similarity", "spearman",
+    "tau_sweep", "top5",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""One item as a reader sees it: its picture, or its text in a box, with a sign for right or wrong."""
+"""One item of a figure: its picture, or its text in a box, with a sign for right or wrong."""
 
 from __future__ import annotations
 
@@ -19,26 +19,18 @@ from unhub.report.palette import RIGHT, WRONG
 CHECK, CROSS = "\N{CHECK MARK}", "\N{BALLOT X}"
 BADGE = 0.14
 """inches: the side of the square that holds the sign"""
-
 INSET = 0.03
 """inches from a frame to the picture in it"""
-
 NARROW = 0.9
-"""inches: boxes that are no wider have smaller letters"""
-
+"""inches: boxes up to this width have smaller letters"""
 SHARP = 2
-"""pixels of a picture for each that the PNG shows: a PDF can be enlarged"""
-
-
+"""pixels of a picture for each pixel of the PNG: a PDF can be enlarged"""
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "MPO")
 MOST_PIXELS = 40_000_000
 
 
 def draw_item(sheet: Any, item: Item, left: float, top: float, width: float, height: float) -> None:
-    """Draws an item into a box of a sheet in inches: picture or text, with its frame and sign.
-
-    The frame is solid and checked where right, dashed and crossed where wrong.
-    """
+    """Draws an item into a box, in inches: its frame is solid with ✓ where right, dashed with ✗ where wrong."""
     if item.image is not None:
         side = min(width, height) - 2 * INSET
         draw_picture(sheet, item.image, left + (width - side) / 2, top + (height - side) / 2, side)
@@ -48,20 +40,13 @@ def draw_item(sheet: Any, item: Item, left: float, top: float, width: float, hei
         text = fitted(item.caption, width - 0.1, size, lines=lines)
         middle = top + (BADGE + height - INSET) / 2
         sheet.text(left + width / 2, middle, text, ha="center", va="center", size=size, color=INK, linespacing=1.1)
-    box(
-        sheet,
-        left,
-        top,
-        width,
-        height,
-        colour=RIGHT if item.right else WRONG,
-        line="-" if item.right else (0, (3, 1.5)),
-    )
+    colour, line = (RIGHT, "-") if item.right else (WRONG, (0, (3, 1.5)))
+    box(sheet, left, top, width, height, colour=colour, line=line)
     badge(sheet, item.right, left, top)
 
 
 def draw_picture(sheet: Any, path: str | os.PathLike[str], left: float, top: float, side: float) -> None:
-    """Draws a picture as large as it can be in the middle of a square of a sheet in inches."""
+    """Draws a picture as large as possible in the middle of a square, in inches."""
     picture = thumbnail(path, round(side * DPI * SHARP))
     high, wide = (side * size / max(picture.shape[:2]) for size in picture.shape[:2])
     x, y = left + (side - wide) / 2, top + (side - high) / 2
@@ -85,9 +70,9 @@ def badge(sheet: Any, right: bool, left: float, top: float) -> None:
 
 
 def thumbnail(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
-    """The first picture of a file, upright, on white, at most so many pixels wide and high: (height, width, 3).
+    """The first picture of a file, upright, on white, at most ``side`` pixels wide and high: (height, width, 3).
 
-    A file is read as one of ``FORMATS``, whatever its name says: others have readers that run programs.
+    Only ``FORMATS`` are read, whatever the file's name: readers of others run programs.
     """
     images, operations = require("PIL.Image", extra="figures"), require("PIL.ImageOps", extra="figures")
     try:
@@ -97,10 +82,9 @@ def thumbnail(path: str | os.PathLike[str], side: int) -> NDArray[np.uint8]:
             opened.draft("RGB", (2 * side, 2 * side))
             opened.thumbnail((side, side))  # before anything else, so that no copy is large
             picture = operations.exif_transpose(opened).convert("RGBA")
-    except Exception as error:  # readers of damaged files raise whatever they come upon
-        raise InputError(
-            f"cannot read the picture {os.fspath(path)!r} ({error}); give the path of a picture, or none."
-        ) from error
+    except Exception as error:  # readers of damaged files raise anything
+        advice = "give the path of a picture, or none."
+        raise InputError(f"cannot read the picture {os.fspath(path)!r} ({error}); {advice}") from error
     ground = images.new("RGBA", picture.size, "white")
     ground.alpha_composite(picture)
     return np.asarray(ground.convert("RGB"))

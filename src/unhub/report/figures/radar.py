@@ -1,4 +1,4 @@
-"""Radar: many datasets, models or metrics at a glance, each on a scale of its own; farther out is better."""
+"""Radar: many datasets, models or metrics at a glance, each on its own scale; farther out is better."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhub.experiments.figure_data import FEWEST_AXES, RadarAxis
 from unhub.foundation.errors import InputError
-from unhub.report.figures.axes import numbers, some
-from unhub.report.figures.captions import extent, fitted, legend_above, rows_of
-from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, look, page
+from unhub.report.figures.axes import numbers, refuse_empty
+from unhub.report.figures.captions import columns_of, extent, fitted, legend_above
+from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, blank_sheet, look
 from unhub.report.palette import series_styles
 
 if TYPE_CHECKING:
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 RINGS = 4
 INNER = 0.2
 """where a scale begins, as a share of the radius: at the centre all series would meet in one point"""
-
 LEAST = 0.002
-"""the smallest step as a share of the value: closer values are equal to the eye"""
-
+"""the smallest step as a share of the value: closer values look equal"""
 BESIDE = 0.1
 """inches from a spoke to its numbers, so that lines do not cover them"""
-
 MOST, NARROW = 16, 8
 """axes that a radar can have at most, and that fit into one column"""
+LABEL_PAD, LABEL_GAP = 0.11, 0.03
+"""inches between the circle and a name, and between two names"""
+SMALLEST_RADIUS = 0.6
+"""inches: a smaller radius cannot be read; long names then come closer to the edge"""
 
 
 def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> Figure:
@@ -41,7 +42,7 @@ def radar(axes: Sequence[str | RadarAxis], series: Mapping[str, ArrayLike]) -> F
     shown = [RadarAxis(axis) if isinstance(axis, str) else axis for axis in axes]
     if not FEWEST_AXES <= len(shown) <= MOST:
         raise InputError(f"axes has {len(shown)} entries; a radar can be read with {FEWEST_AXES} to {MOST}.")
-    some(series, "series", "series")
+    refuse_empty(series, "series", "series")
     table = np.stack([numbers(v, f"series {name!r}", shape=(len(shown),)) for name, v in series.items()])
     for axis, column in zip(shown, table.T, strict=True):
         if np.isnan(column).all():
@@ -54,17 +55,17 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
     width, widest, radius = (COLUMN, 0.78, 1.25) if len(axes) <= NARROW else (PAGE, 1.5, 1.7)
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(axes)) / len(axes)
     texts = [fitted(axis.label, widest, BODY, lines=4) for axis in axes]
-    radius, labels = placed(texts, angles, radius, width)
-    head = 0.1 + 0.19 * rows_of(names, width)
-    above, below = (
-        max(label.y + label.height / 2 for label in labels),
-        min(label.y - label.height / 2 for label in labels),
-    )
-    figure, sheet = page(width, head + above - below + 0.06)
+    radius, labels = place_labels(texts, angles, radius, width)
+    head = 0.1 + 0.19 * -(-len(names) // columns_of(names, width))  # rows of the key
+    above = max(label.y + label.height / 2 for label in labels)
+    below = min(label.y - label.height / 2 for label in labels)
+    figure, sheet = blank_sheet(width, head + above - below + 0.06)
     centre = np.array([width / 2, head + above])
     spokes = np.stack([np.cos(angles), -np.sin(angles)], axis=1)
     _web(sheet, centre, spokes * radius)
-    _names(sheet, centre, labels)
+    letters = {"ha": "center", "va": "center", "color": INK, "size": BODY, "linespacing": 1.1}
+    for label in labels:
+        sheet.text(centre[0] + label.x, centre[1] - label.y, label.text, **letters)
     shares = np.empty_like(table)
     for at, (axis, column) in enumerate(zip(axes, table.T, strict=True)):
         low, step = round_scale(column, axis.most)
@@ -84,7 +85,7 @@ def _draw(axes: Sequence[RadarAxis], names: list[str], table: NDArray[np.float64
 
 
 def round_scale(values: NDArray[np.float64], most: float | None = None) -> tuple[float, float]:
-    """Where a scale of four round steps begins so that it holds all values, and its step; it does not go past ``most``.
+    """The start and the step of a scale of four round steps that holds all values and does not go past ``most``.
 
     >>> round_scale(np.array([46.0, 53.8])), round_scale(np.array([99.2, 100.0]), most=100.0)
     ((46.0, 2.0), (99.2, 0.2))
@@ -112,49 +113,25 @@ def _web(sheet: Any, centre: NDArray[np.float64], ends: NDArray[np.float64]) -> 
         sheet.plot(*zip(centre + INNER * end, centre + end, strict=True), color=FAINT, linewidth=0.5, zorder=1)
 
 
-def _names(sheet: Any, centre: NDArray[np.float64], labels: Sequence[Label]) -> None:
-    for label in labels:
-        sheet.text(
-            centre[0] + label.x,
-            centre[1] - label.y,
-            label.text,
-            ha="center",
-            va="center",
-            color=INK,
-            size=BODY,
-            linespacing=1.1,
-        )
-
-
 def _ticks(
     sheet: Any, centre: NDArray[np.float64], end: NDArray[np.float64], low: float, step: float, rising: bool, every: int
 ) -> None:
-    across = np.array([-end[1], end[0]]) / np.hypot(*end) * BESIDE
+    unit = end / np.hypot(*end)
+    across = np.array([-unit[1], unit[0]]) * BESIDE
     if across[1] < 0 or (across[1] == 0 and across[0] < 0):
         across = -across
     for ring in range(every, RINGS + 1, every):
         value = low + step * (ring if rising else RINGS - ring)
         box = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.6}
         text = f"{round(value / step * 2) / 2 * step:.6g}".replace("-", "\N{MINUS SIGN}")
-        unit = end / np.hypot(*end)
         inward = unit * abs(unit[0]) * extent(text, SMALL - 0.5)[0] / 2
         at = centre + end * (INNER + (1 - INNER) * ring / RINGS) + across - inward
         sheet.text(*at, text, ha="center", va="center", size=SMALL - 0.5, color="#444444", bbox=box, zorder=5)
 
 
-LABEL_PAD = 0.11
-"""inches between the circle and a name"""
-
-LABEL_GAP = 0.03
-"""inches between two names"""
-
-SMALLEST_RADIUS = 0.6
-"""inches: a smaller radius cannot be read; long names then stand closer to the edge"""
-
-
 @dataclass(frozen=True)
 class Label:
-    """A text and its place: centre and size in inches, the circle's centre being (0, 0) and y going up."""
+    """A text, its centre and its size in inches; the circle's centre is (0, 0) and y goes up."""
 
     text: str
     x: float
@@ -163,8 +140,10 @@ class Label:
     height: float
 
 
-def placed(texts: Sequence[str], angles: NDArray[np.float64], radius: float, width: float) -> tuple[float, list[Label]]:
-    """The largest radius up to the one asked for at which all names fit into the width, and the names in place."""
+def place_labels(
+    texts: Sequence[str], angles: NDArray[np.float64], radius: float, width: float
+) -> tuple[float, list[Label]]:
+    """The largest radius, up to ``radius``, at which all names fit into the width; and the names in place."""
     sizes = [extent(text, BODY) for text in texts]
     for (wide, _), angle in zip(sizes, angles, strict=True):
         if abs(np.cos(angle)) > 1e-6:
@@ -180,7 +159,7 @@ def placed(texts: Sequence[str], angles: NDArray[np.float64], radius: float, wid
 
 
 def _apart(labels: list[Label]) -> list[Label]:
-    """The names with those that overlap moved up or down, away from the middle; the ones nearest to it stay."""
+    """Moves overlapping names up or down, away from the middle; those nearest to it stay."""
     order = sorted(range(len(labels)), key=lambda at: (abs(round(labels[at].y, 6)), at))
     settled: list[int] = []
     for at in order:

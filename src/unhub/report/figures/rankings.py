@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from unhub.experiments.figure_data import Item, QueryResults
 from unhub.foundation.errors import InputError
-from unhub.report.figures.axes import some
+from unhub.report.figures.axes import refuse_empty
 from unhub.report.figures.captions import fitted, line_height
 from unhub.report.figures.items import BADGE, badge, box, draw_item, draw_picture
-from unhub.report.figures.style import BODY, INK, PAGE, SMALL, look, page
+from unhub.report.figures.style import BODY, INK, PAGE, SMALL, blank_sheet, look
 from unhub.report.palette import RIGHT
 
 if TYPE_CHECKING:
@@ -18,113 +18,105 @@ if TYPE_CHECKING:
 
 DEPTH = 5
 """results of each method"""
-
-EDGE, GAP, BETWEEN = 0.08, 0.05, 0.2
-"""inches: around everything, between results, between methods"""
-
+EDGE, GAP, BETWEEN, BESIDE = 0.08, 0.05, 0.2, 0.08
+"""inches: around everything, between results, between methods, between a picture and its text"""
 QUERY_LINES = 2
 TEXT_BOX = 0.85
-"""inches: how high results are where all are texts"""
-
+"""inches: the height of results where all are texts"""
 THUMB = 0.6
-"""inches: the picture of a query that has one"""
+"""inches: the picture of a query"""
 
 
 def top5(items: Sequence[QueryResults]) -> Figure:
     """Rows of queries, each with its text; columns of methods, each with its five best results.
 
-    Two methods stand side by side, or one alone where all results are texts, which need room; further methods follow
-    below. Right results have a solid green frame and a check mark, wrong ones a dashed red-orange frame and a cross.
+    Methods come in pairs, or one by one where all results are texts, which need room. Right results have a solid
+    green frame and a check mark, wrong ones a dashed red-orange frame and a cross.
     """
-    some(items, "items", "query")
+    refuse_empty(items, "items", "query")
     methods = list(items[0].results)
-    some(methods, "results", "method")
+    refuse_empty(methods, "results", "method")
     for item in items:
         if list(item.results) != methods:
             raise InputError(
                 f"query {item.query!r} has results of {list(item.results)} but the first has those of {methods}; "
                 f"give every query the same methods."
             )
-    pictured = any(one.image is not None for item in items for found in item.results.values() for one in found)
+    pictured = any(one.image is not None for item in items for each in item.results.values() for one in each)
     abreast = min(len(methods), 2) if pictured else 1
     lines = [methods[at : at + abreast] for at in range(0, len(methods), abreast)]
     block = (PAGE - 2 * EDGE - (abreast - 1) * BETWEEN) / abreast
     side = (block - (DEPTH - 1) * GAP) / DEPTH
     tall = side if pictured else TEXT_BOX
     with look():
-        heads = [_head(item) for item in items]
+        heads = [
+            _wrapped(f"Query: {item.query}", item.image, PAGE - 2 * EDGE, THUMB, BODY + 0.5, 0.05) for item in items
+        ]
         head_of = line_height(BODY) + 0.03
         body = len(lines) * (head_of + tall + 0.08)
         height = 2 * EDGE + sum(high + body for _, high in heads) + 0.12 * (len(items) - 1)
-        figure, sheet = page(PAGE, height)
+        figure, sheet = blank_sheet(PAGE, height)
         top = EDGE
         for number, (item, (text, high)) in enumerate(zip(items, heads, strict=True)):
             if number:
                 sheet.plot([EDGE, PAGE - EDGE], [top - 0.06] * 2, color="#CCCCCC", linewidth=0.5)
-            _query(sheet, item, text, top)
+            left = EDGE
+            if item.image is not None:
+                draw_picture(sheet, item.image, left, top, THUMB)
+                left += THUMB + BESIDE
+            sheet.text(left, top, text, ha="left", va="top", size=BODY + 0.5, color=INK, linespacing=1.15)
             for at, line in enumerate(lines):
+                below = top + high + at * (head_of + tall + 0.08)
                 for column, method in enumerate(line):
                     left = EDGE + column * (block + BETWEEN)
-                    _block(
-                        sheet, method, item.results[method], left, top + high + at * (head_of + tall + 0.08), side, tall
-                    )
+                    _block(sheet, method, item.results[method], left, below, side, tall)
             top += high + body + 0.12
     return figure
 
 
-def _head(item: QueryResults) -> tuple[str, float]:
-    """The query's text, wrapped, and how much height it takes."""
-    indent = THUMB + 0.08 if item.image is not None else 0.0
-    text = fitted(f"Query: {item.query}", PAGE - 2 * EDGE - indent, BODY + 0.5, lines=QUERY_LINES)
-    high = (text.count("\n") + 1) * line_height(BODY + 0.5) + 0.04
-    return text, max(high, THUMB + 0.06 if item.image is not None else 0.0)
+def _wrapped(text: str, image: object, width: float, thumb: float, size: float, below: float) -> tuple[str, float]:
+    """The text wrapped to the width that its picture leaves, and the height of both with the space below."""
+    side = 0.0 if image is None else thumb
+    text = fitted(text, width - (side + BESIDE if side else 0.0), size, lines=QUERY_LINES)
+    return text, max((text.count("\n") + 1) * line_height(size), side) + below
 
 
-def _query(sheet: Any, item: QueryResults, text: str, top: float) -> None:
-    left = EDGE
-    if item.image is not None:
-        draw_picture(sheet, item.image, left, top, THUMB)
-        left += THUMB + 0.08
-    sheet.text(left, top, text, ha="left", va="top", size=BODY + 0.5, color=INK, linespacing=1.15)
-
-
-def _block(sheet: Any, method: str, found: Sequence[Item], left: float, top: float, side: float, tall: float) -> None:
+def _block(sheet: Any, method: str, results: Sequence[Item], left: float, top: float, side: float, tall: float) -> None:
     name = fitted(method, DEPTH * side, BODY)
     sheet.text(left, top, name, ha="left", va="top", size=BODY, weight="bold", color=INK)
-    for place, item in enumerate(found[:DEPTH]):
+    for place, item in enumerate(results[:DEPTH]):
         draw_item(sheet, item, left + place * (side + GAP), top + line_height(BODY) + 0.03, side, tall)
-    if not found:
+    if not results:
         sheet.text(left, top + line_height(BODY) + 0.06, "no results", ha="left", va="top", size=BODY, color=INK)
 
 
 MARGIN, HUB, HUB_THUMB = 0.1, 1.7, 0.42
-"""inches: around everything, the side of the hub, the picture of a query that has one"""
-
-HUB_LINES, CAPTION = 2, 4
-"""lines of a query's text, and of the hub's under its picture"""
-
+"""inches: around everything, the side of the hub, the picture of a query"""
+CAPTION = 4
+"""lines of the hub's text under its picture"""
 BOLD = 0.88
 """bold letters are wider than the plain ones that are measured"""
 
 
 def hub_queries(hub: Item, queries: Sequence[Item], *, k: int = 1, shown: int = 15) -> Figure:
-    """The hub at the left, at the right the queries that have it among their ``k`` best, those it is right for first.
+    """The hub on the left; on the right the queries that have it among their ``k`` best, the right ones first.
 
     queries: all of them, ``right`` where the hub is the ground truth: those are green, bold and checked, the others
-    crossed. At most ``shown`` are written out; the title counts all. ``hub.right`` is not looked at.
+    crossed. At most ``shown`` are written out; the title counts all. ``hub.right`` is not used.
     """
-    some(queries, "queries", "query")
+    refuse_empty(queries, "queries", "query")
     right = sum(query.right for query in queries)
     listed = sorted(queries, key=lambda query: not query.right)[: max(1, shown)]
     left = MARGIN + HUB + 0.25
     with look():
-        rows = [_query_text(query, PAGE - MARGIN - left) for query in listed]
+        width = (PAGE - MARGIN - left - BADGE - BESIDE) * BOLD
+        rows = [_wrapped(query.caption, query.image, width, HUB_THUMB, BODY, 0.07) for query in listed]
         where = "First for" if k == 1 else f"In the top {k} of"
         title = f"{where} {_count(len(queries))}, right for {right:,} ({right / len(queries):.0%})"
         head, rest = line_height(BODY + 1) + 0.1, len(queries) - len(listed)
         below = CAPTION * line_height(SMALL) if hub.image is not None else 0.0
         tall = max(HUB + below, sum(high for _, high in rows) + (line_height(BODY) if rest else 0.0))
-        figure, sheet = page(PAGE, 2 * MARGIN + head + tall)
+        figure, sheet = blank_sheet(PAGE, 2 * MARGIN + head + tall)
         sheet.text(MARGIN, MARGIN, title, ha="left", va="top", size=BODY + 1, weight="bold", color=INK)
         _hub(sheet, hub, MARGIN + head)
         top = MARGIN + head
@@ -132,21 +124,13 @@ def hub_queries(hub: Item, queries: Sequence[Item], *, k: int = 1, shown: int = 
             _query_line(sheet, query, text, left, top, high)
             top += high
         if rest:
-            said = f"and {_count(rest)} more, right for {right - sum(query.right for query in listed):,}"
-            sheet.text(left, top, said, ha="left", va="top", size=BODY, color=INK, style="italic")
+            more = f"and {_count(rest)} more, right for {right - sum(query.right for query in listed):,}"
+            sheet.text(left, top, more, ha="left", va="top", size=BODY, color=INK, style="italic")
     return figure
 
 
 def _count(queries: int) -> str:
     return f"{queries:,} {'query' if queries == 1 else 'queries'}"
-
-
-def _query_text(query: Item, width: float) -> tuple[str, float]:
-    """A query's text, wrapped, and how much height it takes."""
-    indent = BADGE + 0.08 + (HUB_THUMB + 0.08 if query.image is not None else 0.0)
-    text = fitted(query.caption, (width - indent) * BOLD, BODY, lines=HUB_LINES)
-    high = (text.count("\n") + 1) * line_height(BODY)
-    return text, max(high, HUB_THUMB if query.image is not None else 0.0) + 0.07
 
 
 def _hub(sheet: Any, hub: Item, top: float) -> None:
@@ -164,9 +148,9 @@ def _hub(sheet: Any, hub: Item, top: float) -> None:
 def _query_line(sheet: Any, query: Item, text: str, left: float, top: float, high: float) -> None:
     middle = top + (high - 0.07) / 2
     badge(sheet, query.right, left, middle - BADGE / 2)
-    left += BADGE + 0.08
+    left += BADGE + BESIDE
     if query.image is not None:
         draw_picture(sheet, query.image, left, middle - HUB_THUMB / 2, HUB_THUMB)
-        left += HUB_THUMB + 0.08
+        left += HUB_THUMB + BESIDE
     colour, weight = (RIGHT, "bold") if query.right else (INK, "normal")
     sheet.text(left, middle, text, ha="left", va="center", size=BODY, color=colour, weight=weight, linespacing=1.15)

@@ -1,4 +1,4 @@
-"""The similarity matrix and how often each target is retrieved, before and after a correction."""
+"""The similarity matrix and how often each target is retrieved, with no correction and with one."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.metrics import antihub_share, skewness
-from unhub.report.figures.axes import count_edges, drawable, numbers, plain_log
+from unhub.report.figures.axes import count_edges, numbers, plain_log, refuse_missing
 from unhub.report.figures.captions import fitted
 from unhub.report.figures.style import BODY, COLUMN, INK, SMALL, blank, look, settle
-from unhub.report.palette import BLUE, MAP, VERMILION
+from unhub.report.palette import MAP, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = 200
-"""rows and columns of the matrix that are drawn: more than a column of print can show only blurs"""
-
+"""rows and columns of the matrix that are drawn; more would only blur in print"""
 OUTLIERS = 0.5
-"""percent of the scores at either end that the colours do not reach, so that one score does not darken the rest"""
-
+"""percent of the scores at either end beyond the colour scale, so that one score does not darken the rest"""
 BARS = 30
 """bars of a histogram, at most"""
 
@@ -41,23 +39,20 @@ def similarity(
 
     before, after: (query, gallery) scores, of which every n-th row and column are drawn, the same in both: hubs are
     bright columns. counts_*: (gallery,), how many queries have each target among their ``k`` best, zeros included;
-    the first bar holds the targets that are retrieved least, often never.
+    the first bar holds the targets that are retrieved least, often never. names: of both, such as methods.
     """
     first, second = np.asarray(before), np.asarray(after)
     if first.ndim != 2 or not first.size or first.shape != second.shape:
         raise InputError(
             f"before has shape {first.shape} and after {second.shape}; give two matrices (query, gallery) of one shape."
         )
-    gallery = (first.shape[1],)
-    counts = [
-        numbers(counts_before, "counts_before", shape=gallery),
-        numbers(counts_after, "counts_after", shape=gallery),
-    ]
-    for name, values in zip(("counts_before", "counts_after"), counts, strict=True):
-        if not (values >= 0).all():
+    counts = []
+    for name, values in (("counts_before", counts_before), ("counts_after", counts_after)):
+        counts.append(numbers(values, name, shape=(first.shape[1],)))
+        if not (counts[-1] >= 0).all():
             raise InputError(f"{name} holds a value that is missing or negative; give the count of every target.")
     samples = [sampled(first), sampled(second)]
-    drawable(samples, "the similarity matrix")
+    refuse_missing(samples, "the similarity matrix")
     with look():
         return _draw(samples, counts, names, k)
 
@@ -77,34 +72,30 @@ def _draw(
     grid: Any = figure.subplots(2, 2, height_ratios=(1.35, 1))
     maps, bars = grid
     low, high = np.nanpercentile(np.stack(samples), [OUTLIERS, 100 - OUTLIERS])
-    for at, (axes, sample, name) in enumerate(zip(maps, samples, names, strict=True)):
+    for axes, sample, name in zip(maps, samples, names, strict=True):
         image = axes.imshow(sample, cmap=MAP, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
         axes.set_title(fitted(name, COLUMN / 2 - 0.4, BODY))
         axes.set(xticks=[], yticks=[], xlabel="targets")
         axes.grid(False)
-        if at == 0:
-            axes.set_ylabel("queries")
-    colours = figure.colorbar(image, ax=list(maps), fraction=0.06, pad=0.02, extend="both")
-    colours.outline.set_visible(False)
-    colours.ax.tick_params(length=2)
+    maps[0].set_ylabel("queries")
+    scale = figure.colorbar(image, ax=list(maps), fraction=0.06, pad=0.02, extend="both")
+    scale.outline.set_visible(False)
+    scale.ax.tick_params(length=2)
     edges = count_edges(int(np.ceil(np.concatenate(counts).max())), BARS)
-    tallest = max(np.histogram(values, edges)[0].max() for values in counts)
-    for axes, values, colour in zip(bars, counts, (VERMILION, BLUE), strict=True):
-        _histogram(axes, values, edges, colour, tallest)
+    heights = [np.histogram(values, edges)[0] for values in counts]
+    for axes, values, bar, style in zip(bars, counts, heights, series_styles(names), strict=True):
+        axes.bar(
+            edges[:-1], bar, width=np.diff(edges), align="edge", color=style.colour, edgecolor="white", linewidth=0.3
+        )
+        axes.set_yscale("log")
+        axes.set_ylim(0.6, np.max(heights) * 8)
+        axes.grid(axis="x", visible=False)
+        plain_log(axes.yaxis)
+        facts = f"skewness {skewness(values):.2f}\nlargest {values.max():.0f}, never {antihub_share(values):.0%}"
+        axes.text(0.98, 0.98, facts, transform=axes.transAxes, ha="right", va="top", size=SMALL - 0.5, color=INK)
         axes.set_title(f"k-occurrence, k = {k}", size=SMALL)
     bars[0].set_ylabel("number of targets")
     bars[1].tick_params(labelleft=False)
     figure.supxlabel("queries that retrieve the target", size=BODY)
     settle(figure)
     return figure
-
-
-def _histogram(axes: Any, counts: NDArray[np.float64], edges: NDArray[np.float64], colour: str, tallest: int) -> None:
-    targets = np.histogram(counts, edges)[0]
-    axes.bar(edges[:-1], targets, width=np.diff(edges), align="edge", color=colour, edgecolor="white", linewidth=0.3)
-    axes.set_yscale("log")
-    axes.set_ylim(0.6, tallest * 8)
-    axes.grid(axis="x", visible=False)
-    plain_log(axes.yaxis)
-    said = f"skewness {skewness(counts):.2f}\nlargest {counts.max():.0f}, never {antihub_share(counts):.0%}"
-    axes.text(0.98, 0.98, said, transform=axes.transAxes, ha="right", va="top", size=SMALL - 0.5, color=INK)

@@ -1,4 +1,4 @@
-"""What is asked of one Chroma collection, in its client's words: pages, items, neighbours, upserts."""
+"""Requests to one Chroma collection, through its client's object: items, neighbours, upserts, settings."""
 
 from __future__ import annotations
 
@@ -12,35 +12,31 @@ from unhub.stores.adapter import are_unit
 from unhub.stores.protocol import Block, Description, Metric
 
 DIM = "unhub:dim"
-"""in the metadata of every collection that unhub makes, and of no other: the mark that it is ours. Chroma itself learns
-the dimension from the first item only"""
-PAYLOAD = 24 * 2**20
-"""bytes of vectors in one request; a server refuses one of more than 40 MiB unless it is told otherwise"""
-WRITTEN, ASKED = 16 / 3, 24.0
-"""bytes of a number in a request: base64 where it is written, text where it is asked for"""
-_REST = ["metadatas", "documents", "uris"]
-"""what ``Block.payload`` has of each item, in this order"""
-_LOOKED_AT = 256
-WIDER = 1.4
-"""how many times the candidates of the raw graph a search of corrected vectors keeps, to miss no more"""
+"""key in the metadata of every collection that unhub makes, and of no other: unhub's mark. Chroma itself learns the
+dimension from the first item only"""
+PAYLOAD = 24 * 2**20  # bytes of vectors in one request; servers refuse more than 40 MiB by default
+WRITE_BYTES, QUERY_BYTES = 16 / 3, 24.0  # bytes of a number in a request: base64 when written, text in a query
+WIDER = 1.4  # how many times the candidates of the raw graph a corrected search keeps, to miss no more
+_SAMPLE = 256  # vectors that are checked for unit length
+_PAYLOAD = ["metadatas", "documents", "uris"]  # what ``Block.payload`` has of each item, in this order
 
 
-def fitting(dim: int, size: float) -> int:
+def vectors_per_request(dim: int, size: float) -> int:
     """How many vectors go into one request if a number takes this many bytes.
 
-    >>> fitting(1536, WRITTEN), fitting(1536, ASKED)
+    >>> vectors_per_request(1536, WRITE_BYTES), vectors_per_request(1536, QUERY_BYTES)
     (3072, 682)
     """
     return max(1, int(PAYLOAD / (max(1, dim) * size)))
 
 
 def dimension(chroma: Any) -> int:
-    """Numbers of a vector; 0 if nobody has said so yet."""
+    """The dimension; 0 while Chroma does not know it."""
     return int(chroma.get_model().dimension or (chroma.metadata or {}).get(DIM, 0))
 
 
 def marked(chroma: Any) -> bool:
-    """Whether unhub has made it."""
+    """Whether unhub made it."""
     return type((chroma.metadata or {}).get(DIM)) is int
 
 
@@ -50,33 +46,25 @@ def graph(chroma: Any) -> tuple[str, dict[str, Any]]:
     return kind, chroma.configuration_json[kind]
 
 
-def made_like(chroma: Any, dim: int, metric: Metric) -> dict[str, Any]:
+def settings_like(chroma: Any, dim: int, metric: Metric) -> dict[str, Any]:
     """Configuration and metadata of a new collection with the same kind of graph, searched a little more widely.
 
-    A running Chroma does not take a new ef_search for a graph that it has opened, so that it cannot be found by trial.
+    A running Chroma takes no new ef_search for a graph that it has opened, so trying larger ones is impossible.
     """
     kind, parameters = graph(chroma)
     if parameters.get("ef_search"):
         parameters = {**parameters, "ef_search": round(WIDER * parameters["ef_search"])}
-    # Parameters of the graph that were said in the old way, as metadata, would contradict the new space.
-    kept = {key: value for key, value in (chroma.metadata or {}).items() if not key.startswith("hnsw:")}
-    return {"configuration": {kind: {**parameters, "space": metric}}, "metadata": {**kept, DIM: dim}}
+    # Parameters of the graph in the metadata, the old way, would contradict the new space.
+    metadata = {key: value for key, value in (chroma.metadata or {}).items() if not key.startswith("hnsw:")}
+    return {"configuration": {kind: {**parameters, "space": metric}}, "metadata": {**metadata, DIM: dim}}
 
 
 def description(chroma: Any, url: str) -> Description:
-    """What the collection is; never exact, since every search goes along the graph however few items there are."""
+    """The description; never exact, since every search walks the graph however few items there are."""
     kind, parameters = graph(chroma)
-    seen = chroma.get(limit=_LOOKED_AT, include=["embeddings"])["embeddings"]
-    return Description(
-        url=url,
-        metric=parameters["space"],
-        dim=dimension(chroma),
-        count=chroma.count(),
-        index=kind,
-        exact=False,
-        unit=are_unit(seen),
-        graph=kind == "hnsw",
-    )
+    unit = are_unit(chroma.get(limit=_SAMPLE, include=["embeddings"])["embeddings"])
+    dim, count = dimension(chroma), chroma.count()
+    return Description(url, parameters["space"], dim, count, kind, exact=False, unit=unit, graph=kind == "hnsw")
 
 
 def page(chroma: Any, limit: int, offset: int) -> list[str]:
@@ -85,38 +73,35 @@ def page(chroma: Any, limit: int, offset: int) -> list[str]:
 
 
 def read(chroma: Any, ids: list[str]) -> Block | None:
-    """These items, in this order; None if one of them is not there."""
-    answer = chroma.get(ids=ids, include=["embeddings", *_REST])
+    """These items, in this order; None if one is missing."""
+    answer = chroma.get(ids=ids, include=["embeddings", *_PAYLOAD])
     row = {each: at for at, each in enumerate(answer["ids"])}
     if len(row) != len(ids):
         return None
     order = [row[each] for each in ids]
     vectors = np.asarray(answer["embeddings"], dtype=np.float32)[order]
-    return Block(ids, vectors, [tuple(answer[name][at] for name in _REST) for at in order])
+    return Block(ids, vectors, [tuple(answer[name][at] for name in _PAYLOAD) for at in order])
 
 
-def delete(chroma: Any, ids: list[str]) -> None:
-    """Takes items out."""
-    chroma.delete(ids=ids)
-
-
-def narrowing(url: str, filter: Any) -> dict[str, Any]:
-    """A filter as the client takes it."""
+def where(url: str, filter: Any) -> dict[str, Any]:
+    """The client's arguments for a filter: a where, or {"where": ..., "where_document": ...}."""
     if filter is None or filter == {}:
         return {}
     if not isinstance(filter, dict):
         raise InputError(f"{url}: the filter is {type(filter).__name__}; give a where such as {{'group': 2}}.")
-    # {"where": "Paris"} is of an item's own key.
+    # {"where": "Paris"} means an item's own key.
     named = all(name in ("where", "where_document") and isinstance(filter[name], dict) for name in filter)
     return filter if named else {"where": filter}
 
 
 def neighbours(
     chroma: Any, queries: FloatArray, k: int, narrowed: dict[str, Any]
-) -> tuple[Metric, list[list[str]], list[list[float]]]:
-    """What Chroma ranks by, and the ids and distances of each query's nearest, which may be fewer than k."""
+) -> list[tuple[list[str], FloatArray]]:
+    """The ids and similarities of each query's nearest, which may be fewer than k."""
     answer = chroma.query(query_embeddings=queries, n_results=k, include=["distances"], **narrowed)
-    return graph(chroma)[1]["space"], answer["ids"], answer["distances"]
+    metric = graph(chroma)[1]["space"]
+    pairs = zip(answer["ids"], answer["distances"], strict=True)
+    return [(ids, similarities(metric, distances)) for ids, distances in pairs]
 
 
 def similarities(metric: Metric, distances: list[float]) -> FloatArray:
@@ -125,13 +110,13 @@ def similarities(metric: Metric, distances: list[float]) -> FloatArray:
     >>> similarities("l2", [0.5]).tolist(), similarities("ip", [0.25]).tolist()
     ([-0.5], [0.75])
     """
-    far = np.asarray(distances, dtype=np.float64)
-    return cast(FloatArray, (-far if metric == "l2" else 1 - far).astype(np.float32))
+    distance = np.asarray(distances, dtype=np.float64)
+    return cast(FloatArray, (-distance if metric == "l2" else 1 - distance).astype(np.float32))
 
 
 def replace_items(chroma: Any, block: Block, batch: int) -> None:
-    """Writes items in batches that the client and the server take."""
-    rows = min(batch, fitting(block.vectors.shape[1], WRITTEN))
+    """Writes items in batches that the client and the server accept."""
+    rows = min(batch, vectors_per_request(block.vectors.shape[1], WRITE_BYTES))
     for start in range(0, len(block), rows):
         _replace(chroma, block.pick(range(start, min(start + rows, len(block)))))
 
@@ -139,16 +124,14 @@ def replace_items(chroma: Any, block: Block, batch: int) -> None:
 def _replace(chroma: Any, block: Block) -> None:
     columns: dict[str, Any] = {}
     if block.payload is not None:
-        _forget_stale(chroma, block)
-        # Chroma gives an item without metadata {}, if it has a document, but does not take it back.
-        columns = {
-            name: [None if item[at] == {} else item[at] for item in block.payload] for at, name in enumerate(_REST)
-        }
+        _delete_stale(chroma, block)
+        for at, name in enumerate(_PAYLOAD):  # Chroma returns {} for an item without metadata, but does not accept it
+            columns[name] = [None if item[at] == {} else item[at] for item in block.payload]
         columns = {name: values for name, values in columns.items() if any(each is not None for each in values)}
     try:
         chroma.upsert(ids=block.ids, embeddings=np.asarray(block.vectors, dtype=np.float32), **columns)
     except Exception as error:
-        # Long documents: how long a request becomes is known only when it is there.
+        # Documents may be long, and the size of a request is only known once it is built.
         if "too large" not in str(error).casefold() or len(block) == 1:
             raise
         half = len(block) // 2
@@ -156,16 +139,16 @@ def _replace(chroma: Any, block: Block) -> None:
         _replace(chroma, block.pick(range(half, len(block))))
 
 
-def _forget_stale(chroma: Any, block: Block) -> None:
-    """Takes out items that have more than they shall have: an upsert adds to what is there and takes nothing away."""
-    there = chroma.get(ids=block.ids, include=_REST)
+def _delete_stale(chroma: Any, block: Block) -> None:
+    """Deletes items with keys that they should no longer have: an upsert only adds keys."""
+    stored = chroma.get(ids=block.ids, include=_PAYLOAD)
     wanted = dict(zip(block.ids, block.payload or (), strict=True))
-    old = zip(there["ids"], there["metadatas"], there["documents"], there["uris"], strict=True)
-    stale = [each for each, *rest in old if not _keys(tuple(rest)) <= _keys(wanted[each])]
+    old = zip(stored["ids"], *(stored[name] for name in _PAYLOAD), strict=True)
+    stale = [each for each, *payload in old if not _keys(payload) <= _keys(wanted[each])]
     if stale:
         chroma.delete(ids=stale)
 
 
-def _keys(rest: Any) -> set[str | int]:
-    metadata, *others = rest
+def _keys(payload: Any) -> set[str | int]:
+    metadata, *others = payload
     return set(metadata or ()) | {at for at, each in enumerate(others) if each is not None}

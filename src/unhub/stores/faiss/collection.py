@@ -1,6 +1,7 @@
-"""faiss: an index in a file. What is written goes to a spool beside it and becomes an index, whole, when finished.
+"""faiss: an index in a file. What is written goes to a spool beside it, and ``finish`` makes the index of it.
 
-Ids are the index's own (IDMap, or an IVF's), otherwise row numbers. A filter is a list of the ids that may come up.
+Ids are the index's own (IDMap, or an IVF's), otherwise row numbers. A filter is a list of the ids that may come up, or
+a faiss IDSelector.
 """
 
 from __future__ import annotations
@@ -15,29 +16,15 @@ import numpy as np
 
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError, StoreError
-from unhub.foundation.optional import require
 from unhub.foundation.probing import AnswerCache, probe
 from unhub.foundation.regular_files import Stamp, stamp_of, why_not_regular
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.stores.adapter import CollectionBase, are_unit, checked_queries, guarded
+from unhub.stores.adapter import Collection, are_unit, checked_queries, guarded
 from unhub.stores.address import Address
-from unhub.stores.faiss.index import (
-    all_ids,
-    build,
-    inner,
-    kind_of,
-    make_reconstructible,
-    metric_of,
-    quantiser_of,
-    raise_effort,
-    reconstruct,
-    removed,
-    search_within,
-    spec_of,
-)
+from unhub.stores.faiss import index as faiss_index
 from unhub.stores.faiss.spool import Spool
 from unhub.stores.faiss.vetting import other_file
-from unhub.stores.protocol import BLOCK, Abilities, Block, Collection, Description, Metric, SearchResults
+from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 SUFFIX = ".faiss"
 MARK = b"\nunhub: a corrected index that unhub export has written; unhub rollback removes it\n"
@@ -45,7 +32,8 @@ MARK = b"\nunhub: a corrected index that unhub export has written; unhub rollbac
 
 _PROBE = Path(__file__).with_name("vetting.py")
 _SIZES_IN_MEMORY = 4  # an index in memory is as large as its file, with a table of its ids beside it
-_REASON = 160  # characters of faiss's own words that still help
+_REASON = 160  # characters of faiss's own message that still help
+_NO_IDS = np.empty(0, dtype=np.int64)
 _vetted = AnswerCache()
 
 
@@ -59,17 +47,17 @@ def open_collection(address: Address) -> FaissIndex:
     return FaissIndex(address)
 
 
-class FaissIndex(CollectionBase):
+class FaissIndex(Collection):
     """One index file; ``?index=`` names a factory string for corrected copies, if the index does not tell its own."""
 
     kind = "faiss"
-    keeps_effort = True
     abilities = Abilities(
         ("augment", "constant_norm", "rerank"),
         metrics=("ip", "l2"),
         exact=False,
         snapshot=True,
         noun="file",
+        keeps_effort=True,
     )
 
     def __init__(self, address: Address) -> None:
@@ -77,72 +65,14 @@ class FaissIndex(CollectionBase):
         self.path = Path(address.path)
         self._spool = Spool(self.path.with_name(f"{self.path.name}.part"))
         self._loaded: tuple[Stamp, Any, IntArray] | None = None
-        self._gone: set[str] = set()
-        self._turned = False
+        self._deleted: set[str] = set()
+        self._effort_changed = False
         self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
         """The name of the file."""
         return self.path.name
-
-    def exists(self) -> bool:
-        """Whether the file is there, or the spool of one that is being made."""
-        return self.path.exists() or self.path.is_symlink() or self._spool.exists()
-
-    def describe(self) -> Description:
-        """What the file holds."""
-        index, ids = self._index()
-        first = reconstruct(index, ids, 0, min(BLOCK, len(ids)))
-        exact = inner(index).__class__.__name__.startswith("IndexFlat")
-        kind = kind_of(index)
-        kept = _dtype(kind)
-        unit = are_unit(first, blurred=not kept.startswith("float"))
-        return Description(
-            self.url,
-            metric_of(index),
-            index.d,
-            len(ids),
-            kind,
-            exact,
-            kept,
-            unit,
-            graph=hasattr(inner(index), "hnsw"),
-            quantiser=quantiser_of(index),
-        )
-
-    def scan(self, block: int = BLOCK) -> Iterator[Block]:
-        """Every vector, as exactly as the index has kept it."""
-        index, ids = self._index()
-        for start in range(0, len(ids), block):
-            with guarded(self.address, "cannot be read"):
-                vectors = reconstruct(index, ids, start, min(start + block, len(ids)))
-            yield Block([str(each) for each in ids[start : start + block].tolist()], vectors)
-
-    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
-        """The ids of the file and, while it is being made, of the spool."""
-        known = self._index()[1] if self.path.exists() else np.empty(0, dtype=np.int64)
-        spooled = self._spool.ids() if self._spool.exists() else np.empty(0, dtype=np.int64)
-        every = np.concatenate((known, np.setdiff1d(spooled, known))).tolist()
-        for start in range(0, len(every), block):
-            yield [str(each) for each in every[start : start + block]]
-
-    def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
-        """The k best by the index's own metric; ``filter`` is a list of ids, or a faiss IDSelector."""
-        if exact:
-            raise InputError(
-                "a faiss index cannot be asked for an exact search; search the vectors with Correction.search."
-            )
-        index, every = self._index()
-        asked = checked_queries(self.url, queries, index.d)
-        with guarded(self.address, "cannot be searched"):
-            if filter is None:
-                scores, labels = index.search(asked, k)
-            else:
-                scores, labels = search_within(index, every, asked, k, _numbers(filter))
-        if metric_of(index) == "l2":
-            scores = -scores
-        return _found(labels, scores)
 
     def derived(self, tag: str) -> str:
         """photos.unhub-1f3c9a2b.faiss beside photos.faiss."""
@@ -152,94 +82,118 @@ class FaissIndex(CollectionBase):
         """Another index in the same folder."""
         return FaissIndex(replace(self.address, path=str(self.path.with_name(name))))
 
-    def made_by_unhub(self) -> bool:
+    def raise_effort(self, factor: float) -> bool:
+        """Makes searches of a graph or of inverted lists look at more; ``finish`` writes it into the file."""
+        if not faiss_index.raise_effort(self._index()[0], factor):
+            return False
+        self._effort_changed = True
+        return True
+
+    def close(self) -> None:
+        """Frees the index."""
+        self._loaded = None
+
+    def _exists(self) -> bool:
+        return self.path.exists() or self.path.is_symlink() or self._spool.exists()
+
+    def _describe(self) -> Description:
+        index, ids = self._index()
+        facts = faiss_index.facts_of(index)
+        first = faiss_index.reconstruct(index, ids, 0, min(BLOCK, len(ids)))
+        return Description(
+            self.url, faiss_index.metric_of(index), index.d, len(ids), faiss_index.kind_of(index), facts.exact,
+            facts.dtype, are_unit(first, blurred=not facts.dtype.startswith("float")), facts.graph, facts.quantiser,
+        )  # fmt: skip
+
+    def _scan(self, block: int) -> Iterator[Block]:
+        index, ids = self._index()
+        for start in range(0, len(ids), block):
+            vectors = faiss_index.reconstruct(index, ids, start, min(start + block, len(ids)))
+            yield Block([str(each) for each in ids[start : start + block].tolist()], vectors)
+
+    def _ids(self, block: int) -> Iterator[list[str]]:
+        indexed = self._index()[1] if self.path.exists() else _NO_IDS
+        every = np.concatenate((indexed, np.setdiff1d(self._spooled_ids(), indexed))).tolist()
+        for start in range(0, len(every), block):
+            yield [str(each) for each in every[start : start + block]]
+
+    def _search(self, queries: FloatArray, k: int, filter: Any, exact: bool) -> SearchResults:
+        index, every = self._index()
+        rows = checked_queries(self.url, queries, index.d)
+        if filter is None:
+            scores, labels = index.search(rows, k)
+        else:
+            scores, labels = faiss_index.search_within(index, every, rows, k, _numbers(filter))
+        if faiss_index.metric_of(index) == "l2":
+            scores = -scores
+        ids, missing = labels.astype(object), labels < 0
+        if missing.any():
+            ids[missing] = None
+            scores = np.where(missing, np.float32(-np.inf), scores)
+        return SearchResults(ids, scores)
+
+    def _marked(self) -> bool:
         """Whether the file ends in unhub's mark, and the spool says the same; a link is never ours."""
-        other = self.path.is_symlink() or (self.path.exists() and not self.path.is_file())
-        if other or not self.exists():
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
             return False
         spooled = self._spool.marked if self._spool.exists() else True
         return spooled and (not self.path.exists() or _ends_in_mark(self.path))
 
-    def create(self, like: Collection, dim: int, metric: Metric) -> None:
+    def _create(self, like: FaissIndex, dim: int, metric: Metric) -> None:
         """Notes what index is to be made; the vectors are spooled until ``finish`` trains and builds it."""
-        assert isinstance(like, FaissIndex)
         if self.path.is_symlink():
             raise InputError(f"{self.path} is a link; remove it first.")
         if self.path.exists():
             return
-        origin, _ = like._index()
-        with guarded(self.address, "cannot be written"):
-            made = spec_of(origin, factory=like.address.options.get("index")).resized(dim, metric)
-            if not self._spool.exists():
-                self._spool.create(made, marked=True)
-            elif self._spool.spec() != made:
-                raise InputError(f"{self._spool.folder} was begun for another kind of index; remove it, export again.")
+        spec = faiss_index.spec_of(like._index()[0], factory=like.address.options.get("index")).resized(dim, metric)
+        if not self._spool.exists():
+            self._spool.create(spec, marked=True)
+        elif self._spool.spec() != spec:
+            raise InputError(f"{self._spool.folder} was begun for another kind of index; remove it, export again.")
 
-    def upsert(self, block: Block) -> None:
-        """Appends to the spool."""
-        with guarded(self.address, "cannot be written"):
-            if not self._spool.exists():
-                self._spool.create(spec_of(self._index()[0]), marked=self.made_by_unhub())
-            self._spool.append(_numbers(block.ids), block.vectors)
+    def _upsert(self, block: Block) -> None:
+        if not self._spool.exists():
+            self._spool.create(faiss_index.spec_of(self._index()[0]), marked=self.made_by_unhub())
+        self._spool.append(_numbers(block.ids), block.vectors)
 
-    def delete(self, ids: Sequence[str]) -> None:
-        """Notes what is to go; ``finish`` writes the index without it."""
-        self._gone.update(ids)
+    def _delete(self, ids: Sequence[str]) -> None:
+        self._deleted.update(ids)  # ``finish`` writes the index without them
 
-    def finish(self) -> None:
-        """Makes the index of what was put, or the old one with what was put and without what was deleted."""
-        if not (self._spool.exists() or self._gone or self._turned):
+    def _finish(self) -> None:
+        if not (self._spool.exists() or self._deleted or self._effort_changed):
             self._spool.drop()  # the empty folder that a kill may have left
             return
-        faiss = require("faiss", extra="faiss")
-        with guarded(self.address, "cannot be written"):
-            made, marked = self._made(), self.made_by_unhub()
-            with replace_file(self.path) as temporary:
-                faiss.write_index(made, str(temporary))
-                if marked:
-                    with open(temporary, "ab") as file:
-                        file.write(MARK)
-            _vetted.answer(self.path, "index", lambda: True)  # our own work needs no child
-            self._spool.drop()
-        self._gone.clear()
-        self._turned = False
+        index, marked = self._changed_index(), self.made_by_unhub()
+        with replace_file(self.path) as temporary:
+            faiss_index.faiss.write_index(index, str(temporary))
+            if marked:
+                with open(temporary, "ab") as file:
+                    file.write(MARK)
+        _vetted.answer(self.path, "index", lambda: True)  # our own work needs no child process
+        self._spool.drop()
+        self._deleted.clear()
+        self._effort_changed = False
         self._loaded = None
 
-    def raise_effort(self, factor: float) -> bool:
-        """Has searches of a graph or of inverted lists look at more; a flat index has nothing to turn."""
-        if not raise_effort(self._index()[0], factor):
-            return False
-        self._turned = True
-        return True
-
-    def drop(self) -> None:
-        """Removes the file and its spool."""
-        with guarded(self.address, "cannot be removed"):
-            self._spool.drop()
-            self.path.unlink(missing_ok=True)
+    def _drop(self) -> None:
+        self._spool.drop()
+        self.path.unlink(missing_ok=True)
         self._loaded = None
 
-    def close(self) -> None:
-        """Lets go of the index."""
-        self._loaded = None
+    def _spooled_ids(self) -> IntArray:
+        return self._spool.ids() if self._spool.exists() else _NO_IDS
 
-    def _made(self) -> Any:
-        """The index that is to be written."""
-        if self._spool.exists() or self._gone:
-            return (
-                self._changed()
-                if self.path.exists()
-                else build(self._spool.spec(), self._spool, without=_numbers(self._gone))
-            )
-        return self._index()[0]
-
-    def _changed(self) -> Any:
-        """The index as it is, without what was deleted or written anew, with what was put."""
+    def _changed_index(self) -> Any:
+        """The index to write: the one in the file, if any, without what was deleted and with what was spooled."""
+        deleted = _numbers(self._deleted)
+        if not self.path.exists():
+            return faiss_index.build(self._spool.spec(), self._spool, without=deleted)
         index, ids = self._index()
-        spooled = self._spool.ids() if self._spool.exists() else np.empty(0, dtype=np.int64)
-        leaving = np.intersect1d(ids, np.union1d(spooled, _numbers(self._gone)))
+        if not (self._spool.exists() or self._deleted):
+            return index
+        leaving = np.intersect1d(ids, np.union1d(self._spooled_ids(), deleted))
         spool = self._spool if self._spool.exists() else None
-        return removed(index, ids, leaving, spool, self.path, without=_numbers(self._gone))
+        return faiss_index.removed(index, ids, leaving, spool, self.path, without=deleted)
 
     def _index(self) -> tuple[Any, IntArray]:
         """The index and its ids, read again when the file has changed."""
@@ -254,25 +208,24 @@ class FaissIndex(CollectionBase):
         loaded = self._loaded
         if loaded is not None and loaded[0] == stamp:
             return loaded[1], loaded[2]
-        faiss = require("faiss", extra="faiss")
         with self._lock, guarded(self.address, "cannot be read as a faiss index"):
             self._vet(stat.st_size)
-            index = faiss.read_index(str(self.path))
-            ids = all_ids(index)
+            index = faiss_index.faiss.read_index(str(self.path))
+            ids = faiss_index.all_ids(index)
             self._refuse_repeats(ids)
-            make_reconstructible(index, ids)
+            faiss_index.make_reconstructible(index, ids)
             self._loaded = (stamp, index, ids)
         return index, ids
 
     def _vet(self, size: int) -> None:
-        """Has a child process read the file first: faiss can loop or crash on a damaged one."""
+        """Lets a child process read the file first: faiss can loop or crash on a damaged one."""
 
         def ask() -> Any:
             elsewhere = other_file(self.path)
             if elsewhere is not None:
                 raise StoreError(
-                    f"{self.url} keeps its vectors in another file ({elsewhere[:_REASON]!r}), which an index from "
-                    f"anybody could name, so that it is not opened; write an index that holds its lists itself."
+                    f"{self.url} keeps its vectors in another file ({elsewhere[:_REASON]!r}). An index from anybody "
+                    f"could name any file, so it is not opened; write an index that holds its lists itself."
                 )
             return probe(_PROBE, {"path": str(self.path.absolute())}, size=size, memory=_SIZES_IN_MEMORY * size)
 
@@ -310,22 +263,3 @@ def _numbers(ids: Any) -> Any:
         raise InputError(
             "faiss ids are whole numbers; give those of the index (a filter is a list of them), not other names."
         ) from None
-
-
-def _found(labels: IntArray, scores: FloatArray) -> SearchResults:
-    ids = labels.astype(object)
-    missing = labels < 0
-    if missing.any():
-        ids[missing] = None
-        scores = np.where(missing, np.float32(-np.inf), scores)
-    return SearchResults(ids, scores)
-
-
-def _dtype(kind: str) -> str:
-    """What the last part of a factory string keeps a vector in."""
-    last = kind.rpartition(",")[2]
-    if last.startswith("SQfp16"):
-        return "float16"
-    if last.startswith(("SQ", "PQ", "RaBitQ", "LSH")):
-        return last
-    return "float32"

@@ -1,7 +1,7 @@
 """Vectors on their way into a faiss index: appended to two plain files, so that a kill loses at most the last block.
 
-A block that was appended is on the disk: it is there after a power failure too. The folder may have come from somebody
-else together with the index, so that only regular files of one name are opened in it: a link would lead elsewhere.
+An appended block is synced to the disk and survives a power failure. The folder may come from somebody else together
+with the index, so only regular files with one name are opened in it: a link would lead elsewhere.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.faiss.index import Spec
 
 SPEC, MADE_BY = "spec.json", "made_by"
-LONGEST = 2**24
-"""bytes of a spec; the ranges of a scalar quantiser take about 40 for each dimension"""
+LONGEST = 2**24  # bytes of a spec; the ranges of a scalar quantiser take about 40 for each dimension
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 
 
 class Spool:
-    """A folder with ids, vectors and what index they are to become. Rows are whole or not there."""
+    """A folder with ids, vectors and the spec of their index. Rows are complete or absent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._trimmed = False
 
     def exists(self) -> bool:
-        """Whether something has been begun."""
+        """Whether a spool has been begun."""
         return not self.folder.is_symlink() and os.path.lexists(self.folder / SPEC)
 
     def create(self, spec: Spec, *, marked: bool) -> None:
-        """Begins with an empty spool; ``marked``: of an index that unhub makes. Nothing that is there is removed."""
-        if self.folder.is_symlink() or (self.folder.exists() and any(not _left(each) for each in _inside(self.folder))):
+        """Begins an empty spool; ``marked``: for an index that unhub makes. Other files are never removed."""
+        if self.folder.is_symlink() or (
+            self.folder.exists() and any(not _is_leftover(each) for each in _inside(self.folder))
+        ):
             raise InputError(f"the folder {self.folder} has other things in it; move them elsewhere.")
         self.folder.mkdir(parents=False, exist_ok=True)
         self._trimmed = False
@@ -53,15 +54,15 @@ class Spool:
 
     @property
     def marked(self) -> bool:
-        """Whether it is of an index that unhub makes."""
+        """Whether it is for an index that unhub makes."""
         return bool(self._read()[1] == "unhub")
 
     def append(self, ids: IntArray, vectors: FloatArray) -> None:
-        """Adds rows: the vectors first, so that an id never stands without its vector."""
+        """Adds rows: the vectors first, so that no id lacks its vector."""
         width = self.spec().dim
         rows = np.ascontiguousarray(vectors, dtype="<f4")
         if rows.shape != (len(ids), width):
-            raise ValueError(f"vectors of shape {rows.shape} came where ({len(ids)}, {width}) are wanted")
+            raise ValueError(f"vectors have shape {rows.shape}, not ({len(ids)}, {width})")
         self._trim(width)
         for name, data in (("vectors", rows), ("ids", np.ascontiguousarray(ids, dtype="<i8"))):
             with self._open(name, _APPEND) as file:
@@ -70,7 +71,7 @@ class Spool:
                 os.fsync(file.fileno())
 
     def ids(self) -> IntArray:
-        """The ids whose vectors are there too."""
+        """The ids that have a vector."""
         count = self._count(self.spec().dim)
         if not count:
             return np.empty(0, dtype=np.int64)
@@ -78,7 +79,7 @@ class Spool:
             return np.fromfile(file, dtype="<i8", count=count).astype(np.int64)
 
     def latest(self) -> tuple[IntArray, IntArray]:
-        """The ids and the rows of their newest vectors, in the order they came in."""
+        """The ids and the rows of their newest vectors, in the order of writing."""
         ids = self.ids()
         _, last = np.unique(ids[::-1], return_index=True)
         rows = np.sort(len(ids) - 1 - last)
@@ -94,17 +95,19 @@ class Spool:
             return np.memmap(file, dtype="<f4", mode="r", shape=(count, width))
 
     def drop(self) -> None:
-        """Removes its files, the spec last, since that says what they are; and the folder, if nothing else is in it."""
+        """Removes its files, the spec last since it says what they are; and the folder, if nothing else is in it."""
         if self.folder.is_symlink() or not self.folder.is_dir():
             return
-        ours = (["ids", "vectors"] if self.exists() else []) + [each for each in _inside(self.folder) if _left(each)]
+        ours = (["ids", "vectors"] if self.exists() else []) + [
+            each for each in _inside(self.folder) if _is_leftover(each)
+        ]
         for name in (*ours, SPEC):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
     def _open(self, name: str, flags: int = os.O_RDONLY) -> BinaryIO:
-        """A file of the spool; refused if it is, or is in, what a spool never is."""
+        """A file of the spool; a link, a pipe or a folder is refused."""
         path = self.folder / name
         if self.folder.is_symlink() or (os.path.lexists(path) and not _is_plain(os.lstat(path))):
             raise self._not_ours(name)
@@ -124,12 +127,12 @@ class Spool:
         )
 
     def _read(self) -> tuple[Spec, Any]:
-        """The index to be made, and who has begun it."""
+        """The index to be made, and who began it."""
         try:
             with self._open(SPEC) as file:
-                read = json.loads(file.read(LONGEST))
-            made_by = read.pop(MADE_BY, None)
-            return Spec.from_dict(read), made_by
+                fields = json.loads(file.read(LONGEST))
+            made_by = fields.pop(MADE_BY, None)
+            return Spec.from_dict(fields), made_by
         except InputError:
             raise
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -143,7 +146,7 @@ class Spool:
         return min(sizes) if len(sizes) == 2 else 0
 
     def _trim(self, width: int) -> None:
-        """Cuts off what a kill has left half written."""
+        """Cuts off what a kill left half written."""
         if self._trimmed:
             return
         count = self._count(width)
@@ -155,7 +158,7 @@ class Spool:
 
 
 def _is_plain(facts: os.stat_result) -> bool:
-    """Whether this is a regular file that has no other name, through which more than the spool would change."""
+    """Whether this is a regular file with no other name, through which more than the spool would change."""
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
@@ -163,6 +166,6 @@ def _inside(folder: Path) -> list[str]:
     return [each.name for each in folder.iterdir()]
 
 
-def _left(name: str) -> bool:
-    """Whether this is what a kill leaves of a spec that was being written."""
+def _is_leftover(name: str) -> bool:
+    """Whether a kill left this of a spec that was being written."""
     return name.startswith(".spec") and name.endswith(".json")

@@ -1,8 +1,8 @@
 """Checks of an index file of unknown origin, before faiss reads it in this process.
 
-An index may keep its inverted lists in another file: it then holds a path, and faiss maps whatever that names. Lists
-can stand anywhere in an index (in a quantiser, behind a transform), so the bytes of the file are searched. ``probe``
-runs in a child process that is given this file by its path, see ``foundation.probing``.
+An index may keep its inverted lists in another file: it then holds a path, and faiss maps whatever file that names.
+Lists can be anywhere in an index (in a quantiser, behind a transform), so the bytes of the file are searched. ``probe``
+runs in a child process that gets this file by its path, see ``foundation.probing``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import struct
 
 from unhub.foundation.regular_files import open_regular
 
-MARK = b"ilod"
-"""with which such lists begin; what follows: two numbers, the lists, the free slots, the path"""
+MARK = b"ilod"  # how such lists begin; then come two numbers, the lists, the free slots, the path
 LIST, SLOT, NUMBER = 24, 16, 8
 
 
@@ -27,15 +26,15 @@ def other_file(path: str | os.PathLike[str]) -> str | None:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             at = data.find(MARK)
             while at >= 0:
-                found = _path_at(data, at + len(MARK) + 2 * NUMBER)
-                if found is not None:
-                    return os.fsdecode(found)
+                name = _path_at(data, at + len(MARK) + 2 * NUMBER)
+                if name is not None:
+                    return os.fsdecode(name)
                 at = data.find(MARK, at + 1)
     return None
 
 
 def _path_at(data: mmap.mmap, at: int) -> bytes | None:
-    """The path behind the lists and slots that begin here; None if these are other bytes, that do not fit the file."""
+    """The path after the lists and slots that begin here; None if these are other bytes, which do not fit the file."""
     for size in (LIST, SLOT, 1):
         if at + NUMBER > len(data):
             return None
@@ -47,7 +46,7 @@ def _path_at(data: mmap.mmap, at: int) -> bytes | None:
 
 
 def probe(path: str) -> list[int]:
-    """Dimension and number of vectors, after all that an open index is asked for: its ids, some vectors, a search."""
+    """Dimension and number of vectors, after everything an adapter asks for: ids, some vectors, a search."""
     import faiss
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A connection to a Milvus server or to a file of Milvus Lite: made when first needed, and again after a close."""
+"""A connection to a Milvus server or to a file of Milvus Lite, opened when first needed, and again after a close."""
 
 from __future__ import annotations
 
@@ -13,43 +13,37 @@ from typing import Any
 
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.optional import require
-from unhub.stores.adapter import guarded
 from unhub.stores.address import Address
 
 PORT = 19530
-TIMEOUT = 30.0
-"""seconds that one call may take, with the client's own retries"""
+TIMEOUT = 30.0  # seconds that one call may take, with the client's own retries
 _QUIET: ContextVar[bool] = ContextVar("unhub_milvus_quiet", default=False)
-_LOUD = ("pymilvus.decorators", "pymilvus.client.grpc_handler", "milvus_lite.server_manager")
-"""loggers of the client that print a traceback of every error, although it is raised too"""
+_LOUD = (
+    "pymilvus.decorators",
+    "pymilvus.client.grpc_handler",
+    "milvus_lite.server_manager",
+)  # they log what they raise
 
 
-class _NotTwice(logging.Filter):
-    """Lets records through, except while a call of ours is under way: what it raises becomes one sentence."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _QUIET.get()
-
-
-_NOT_TWICE = _NotTwice()
+def _loud(record: logging.LogRecord) -> bool:
+    """Whether a logger may speak: not while a call of ours runs, whose errors become one sentence."""
+    return not _QUIET.get()
 
 
 class Connection:
     """The client that all collections of one opened address share."""
 
     def __init__(self, address: Address) -> None:
+        self.address = address
         self.file = lite_file(address)
-        token = _token(address)
-        # From wherever it came, no message may show it.
-        self.address = replace(address, secrets={**address.secrets, "token": token}) if token else address
         self.timeout = address.number("timeout", TIMEOUT)
         self._lock = threading.Lock()
         self._client: Any = None
         self._replaces: bool | None = None
 
     @property
-    def there(self) -> bool:
-        """Whether there can be anything at all: the client would make a missing file, and that is a change."""
+    def file_exists(self) -> bool:
+        """Whether there can be anything at all: the client would make a missing file."""
         return self.file is None or os.path.exists(self.file)
 
     @property
@@ -58,7 +52,7 @@ class Connection:
         with self._lock:
             if self._client is None:
                 for name in _LOUD:
-                    logging.getLogger(name).addFilter(_NOT_TWICE)  # adding it again changes nothing
+                    logging.getLogger(name).addFilter(_loud)  # adding it again changes nothing
                 self._client = self._server() if self.file is None else self._lite(self.file)
             return self._client
 
@@ -71,26 +65,25 @@ class Connection:
         return self._replaces
 
     @contextmanager
-    def doing(self, address: Address, doing: str) -> Iterator[None]:
-        """Turns what the client raises into one sentence, and keeps the client from printing it as well."""
+    def quiet(self) -> Iterator[None]:
+        """Keeps the client from logging errors, which it raises as well."""
         before = _QUIET.set(True)
         try:
-            with guarded(replace(address, secrets=self.address.secrets), doing):
-                yield
+            yield
         finally:
             _QUIET.reset(before)
 
     def close(self) -> None:
-        """Lets go of the connection, and of the file if nobody else in this process has it open."""
+        """Closes the connection, and the file if nobody else in this process has it open."""
         with self._lock:
             client, self._client, self._replaces = self._client, None, None
             if client is not None:
                 client.close()
                 if self.file is not None:
-                    _let_go(self.file)
+                    _release(self.file)
 
     def _server(self) -> Any:
-        scheme = "https" if self.address.options.get("tls", "").lower() in ("1", "true", "yes") else "http"
+        scheme = "https" if self.address.switch("tls") else "http"
         return require("pymilvus", extra="milvus").MilvusClient(
             f"{scheme}://{self.address.host}:{self.address.port or PORT}",
             token=self.address.secret("token") or "",
@@ -101,8 +94,8 @@ class Connection:
 
     def _lite(self, file: str) -> Any:
         require("milvus_lite", extra="milvus")
-        if not self.there:
-            raise StoreError(f"{self.address}: there is no file {file}; see that the path is as it should be.")
+        if not self.file_exists:
+            raise StoreError(f"{self.address}: there is no file {file}; check the path.")
         pymilvus = require("pymilvus", extra="milvus")
         try:
             return pymilvus.MilvusClient(
@@ -121,7 +114,7 @@ class Connection:
 
 
 def lite_file(address: Address) -> str | None:
-    """The file of Milvus Lite that an address means, or None if it means a server."""
+    """The file of Milvus Lite in an address, or None for a server."""
     before, name = address.parts
     if address.port is None and before.endswith(".db") and name:
         return before
@@ -134,16 +127,18 @@ def lite_file(address: Address) -> str | None:
     return None
 
 
-def _token(address: Address) -> str:
-    given = address.secret("token", "api_key", "key")
-    if given is None and address.user and address.password is not None:
-        given = f"{address.user}:{address.password}"
-    return given or os.environ.get("MILVUS_TOKEN", "")
+def with_token(address: Address) -> Address:
+    """The address with its token among the secrets, wherever it came from: no message may show it."""
+    token = address.secret("token", "api_key", "key")
+    if token is None and address.user and address.password is not None:
+        token = f"{address.user}:{address.password}"
+    token = token or os.environ.get("MILVUS_TOKEN", "")
+    return replace(address, secrets={**address.secrets, "token": token}) if token else address
 
 
-def _let_go(file: str) -> None:
-    """Ends the server that the client runs inside this process for a file, unless another client talks to it."""
-    with suppress(ImportError, AttributeError, KeyError):  # for the day that the client does this by itself
+def _release(file: str) -> None:
+    """Ends the server that the client runs in this process for a file, unless another client uses it."""
+    with suppress(ImportError, AttributeError, KeyError):  # in case a later client does this itself
         servers = require("milvus_lite.server_manager", extra="milvus").server_manager_instance
         clients = require("pymilvus.client.connection_manager", extra="milvus").ConnectionManager.get_instance()
         where = str(servers.start_and_get_uri(file)).rpartition("/")[2]

@@ -1,7 +1,7 @@
-"""A session with PostgreSQL: one connection that is opened when it is first needed, and what is sent over it together.
+"""A session with PostgreSQL: one connection that is opened when first needed, and what is sent over it together.
 
-Settings are made for one transaction only, so that connections from a pool behave as well; they travel in one pipeline
-with the statements that they are for, which PostgreSQL takes as one transaction, and cost no round trip.
+Settings hold for one transaction only, so that connections from a pool work too. They travel in one pipeline with
+their statements, which PostgreSQL takes as one transaction, and cost no round trip.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from unhub.foundation.errors import StoreError
-from unhub.foundation.optional import require
+from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
 
+psycopg, errors, sql, pgvector = (
+    LazyModule(name, extra="pgvector") for name in ("psycopg", "psycopg.errors", "psycopg.sql", "pgvector.psycopg")
+)
 TIMEOUT = 30.0
-PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey", "channel_binding", "service", "passfile")
-"""options of the address that are libpq's own"""
-OLDEST = (0, 8)
-"""the first pgvector whose index goes on searching until a filter has let enough through"""
-AT_ONCE = 256
-"""statements in one pipeline"""
-_PATIENCE = "1s"
-"""how long a change of the table waits for it: everybody who comes later waits behind"""
+PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey", "channel_binding", "service", "passfile")  # libpq's own
+OLDEST = (0, 8)  # the first pgvector whose index searches on until enough rows pass a filter
+AT_ONCE = 256  # statements in one pipeline
+_PATIENCE = "1s"  # how long a change waits for a lock: every later transaction waits behind it
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -40,23 +39,18 @@ class Session:
         self._lock = threading.RLock()
 
     def quoted(self, *names: str) -> str:
-        """A name in quotes, or names with dots between them, for a statement with values to bind."""
-        return str(self.sql.Identifier(*names).as_string(None)).replace("%", "%%")
+        """A name in quotes, or names joined by dots, for a statement with values to bind."""
+        return str(sql.Identifier(*names).as_string(None)).replace("%", "%%")
 
     def literal(self, text: str) -> str:
-        """A text as a constant, where a statement cannot have values bound."""
-        return str(self.sql.Literal(text).as_string(None)).replace("%", "%%")
-
-    @property
-    def sql(self) -> Any:
-        """The module that composes statements with quoted names."""
-        return require("psycopg.sql", extra="pgvector")
+        """A text as a constant, for a statement without values to bind."""
+        return str(sql.Literal(text).as_string(None)).replace("%", "%%")
 
     def connect(self) -> Any:
         """A new connection that commits every statement and knows vectors."""
         address = self.address
         known = {name: address.value(name) for name in PASSED_ON if name in address.options}
-        live = require("psycopg", extra="pgvector").connect(
+        live = psycopg.connect(
             host=address.value("host") or address.host.strip("[]") or None,
             port=address.port,
             user=address.user,
@@ -76,13 +70,13 @@ class Session:
         return live
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What one statement gives back."""
+        """The rows of one statement."""
         with self._connected() as live:
             cursor = live.execute(statement, parameters)
             return list(cursor.fetchall()) if cursor.description else []
 
     def together(self, statements: Sequence[Statement], settings: Mapping[str, str]) -> list[list[tuple[Any, ...]]]:
-        """What each statement gives back, from one transaction with these settings and in one round trip."""
+        """The rows of each statement, from one transaction with these settings and in one round trip."""
         chosen = f"SELECT {', '.join(['set_config(%s, %s, true)'] * len(settings))}"
         values = [each for pair in settings.items() for each in pair]
         with self._connected() as live:
@@ -92,14 +86,14 @@ class Session:
             return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def copy(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Sends rows in bulk; the only statement that takes no values, so that a % in it stands for itself."""
+        """Sends rows in bulk; the only statement without values to bind, so a % in it is a plain %."""
         plain = statement.replace("%%", "%")
         with self._connected() as live, live.cursor() as cursor, cursor.copy(plain) as sink:
             for row in rows:
                 sink.write_row(row)
 
     def change(self, *statements: str) -> None:
-        """Changes definitions in one transaction; gives way to whoever uses the table, and tries again for a while."""
+        """Changes definitions in one transaction; gives way to other users of the table, and retries for a while."""
         until = time.monotonic() + self.timeout
         with self.patient(self.timeout):
             while True:
@@ -109,30 +103,25 @@ class Session:
                         for each in statements:
                             live.execute(each, ())
                     return
-                except self._busy:
+                except errors.LockNotAvailable:
                     if time.monotonic() > until:
                         raise
                 time.sleep(0.1)
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
-        """Says what to do when a lock was not to be had within this time."""
+        """Turns a lock that was not granted within this time into an error with advice."""
         try:
             yield
-        except self._busy as error:
+        except errors.LockNotAvailable as error:
             raise StoreError(
                 f"{self.address}: other transactions have kept the table busy for {seconds:g} seconds; end them "
-                "(an open scan of unhub's own is one too), then run the same again."
+                "(an open scan by unhub is one too), then run the same again."
             ) from error
-
-    @property
-    def _busy(self) -> Any:
-        return require("psycopg.errors", extra="pgvector").LockNotAvailable
 
     @contextmanager
     def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Any]:
-        """A cursor in the server over one unchanging view of the database, on a connection of its own."""
-        psycopg = require("psycopg", extra="pgvector")
+        """A server-side cursor over one snapshot of the database, on a connection of its own."""
         with self.connect() as live:
             live.autocommit = False
             live.read_only = True
@@ -143,13 +132,13 @@ class Session:
 
     @contextmanager
     def held(self, statement: str) -> Iterator[Any]:
-        """A cursor over rows that the server has put aside, so that no view of the past is kept open for it."""
+        """A cursor over rows that the server has materialised, so that no snapshot stays open for it."""
         with self._connected() as live, live.cursor(name="unhub_due", withhold=True, binary=True) as cursor:
             cursor.execute(statement, ())
             yield cursor
 
     def close(self) -> None:
-        """Closes the connection; the next statement opens another."""
+        """Closes the connection; the next statement opens another one."""
         with self._lock:
             if self._live is not None:
                 self._live.close()
@@ -163,15 +152,15 @@ class Session:
             yield self._live
 
     def _look(self, live: Any) -> None:
-        """Sees that the extension is there and new enough, and how wide the server's own searches are."""
-        asked = "SELECT extversion, current_setting('hnsw.ef_search', true) FROM pg_extension WHERE extname = 'vector'"
-        found = live.execute(asked).fetchone()
-        if found is None:
+        """Checks that the extension is installed and new enough, and reads the server's own ef_search."""
+        query = "SELECT extversion, current_setting('hnsw.ef_search', true) FROM pg_extension WHERE extname = 'vector'"
+        row = live.execute(query).fetchone()
+        if row is None:
             raise StoreError(f"{self.address}: the database has no pgvector; run CREATE EXTENSION vector there.")
-        if tuple(int(part) for part in found[0].split(".")[:2]) < OLDEST:
+        if tuple(int(part) for part in row[0].split(".")[:2]) < OLDEST:
             raise StoreError(
-                f"{self.address}: pgvector is {found[0]} there, and {'.'.join(map(str, OLDEST))} or newer is wanted; "
+                f"{self.address}: pgvector is {row[0]} there, and {'.'.join(map(str, OLDEST))} or newer is wanted; "
                 "run ALTER EXTENSION vector UPDATE."
             )
-        self.ef_search = int(self.address.number("ef_search", float(found[1] or self.ef_search)))
-        require("pgvector.psycopg", extra="pgvector").register_vector(live)
+        self.ef_search = int(self.address.number("ef_search", float(row[1] or self.ef_search)))
+        pgvector.register_vector(live)

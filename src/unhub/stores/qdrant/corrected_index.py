@@ -10,15 +10,15 @@ vector   [t; c bias; 0 ...] as a second vector of the same points, by inner prod
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.adapter import guarded
 from unhub.stores.protocol import BLOCK, Block, SearchResults
 from unhub.stores.qdrant.engine import Having, own_ids
 from unhub.stores.vector_encoding import PAD_TO, VectorEncoding, padded
@@ -26,174 +26,170 @@ from unhub.stores.vector_encoding import PAD_TO, VectorEncoding, padded
 if TYPE_CHECKING:
     from unhub.stores.qdrant.collection import QdrantCollection
 
-FEWEST = 200
-TIMES = 20
-"""raw best that are sorted again: TIMES k, at least FEWEST; the address can say another number with ``fetch``"""
+FEWEST, TIMES = 200, 20  # raw best that are sorted again: TIMES k, at least FEWEST, unless the address says ``fetch``
 _UNIT = 1e-3
 
 
 @dataclass(frozen=True)
-class BiasField:
-    """The bias as a field of the payload."""
+class _InCollection(ABC):
+    """What a payload field and a named vector have in common: both belong to points of the collection."""
 
     collection: QdrantCollection
     name: str
     encoding: VectorEncoding
+    kind: ClassVar[str]
+
+    def exists(self) -> bool:
+        with self.collection.errors("cannot be read"):
+            return self.collection.engine.exists() and self._exists()
+
+    def made_by_unhub(self) -> bool:
+        return self.collection.has_mark(self.name, self.kind)
+
+    def create(self) -> None:
+        with self.collection.errors("cannot be written"):
+            self.collection.engine.mark(self.name, self.kind)
+            self._create()
+
+    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
+        for points in self.collection.pages(block, self._having):
+            yield [str(each.id) for each in points]
+
+    def write(self, block: Block, bias: FloatArray) -> None:
+        own = own_ids(self.collection.url, block.ids)
+        with self.collection.errors("cannot be written"):
+            self._write(own, block.vectors, bias)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        with self.collection.errors("cannot be written"):
+            self._delete(own_ids(None, ids))
+
+    def finish(self) -> None:
+        self.collection.finish()  # Qdrant takes changed points out of its index
+
+    def raise_effort(self, factor: float) -> bool:
+        return False
+
+    def close(self) -> None:
+        return  # the connection is the collection's
+
+    def drop(self) -> None:
+        """Removes it from every point, and the mark last."""
+        if not self.made_by_unhub():
+            return
+        existed = self.exists()
+        with self.collection.errors("cannot be written"):
+            self._drop()
+            self.collection.engine.mark(self.name, None)
+        if existed:
+            self.collection.finish()
+
+    @property
+    @abstractmethod
+    def _having(self) -> Having: ...
+    @abstractmethod
+    def _exists(self) -> bool: ...
+    @abstractmethod
+    def _create(self) -> None: ...
+    @abstractmethod
+    def _write(self, own: list[int | str], vectors: FloatArray, bias: FloatArray) -> None: ...
+    @abstractmethod
+    def _delete(self, own: list[int | str]) -> None: ...
+    @abstractmethod
+    def _drop(self) -> None: ...
+
+
+class BiasField(_InCollection):
+    """The bias as a field of the payload."""
+
+    kind = "payload"
 
     @property
     def field(self) -> str:
         """The name as a path in the payload can have it, where dots and brackets mean something."""
         return re.sub(r"[^A-Za-z0-9_]", "_", self.name)
 
-    def exists(self) -> bool:
-        """Whether any point has the field."""
-        if not self.collection.exists():
-            return False
-        with guarded(self.collection.address, "cannot be read"):
-            return bool(self.collection.engine.page(None, 1, Having(field=self.field), whole=False)[0])
-
-    def made_by_unhub(self) -> bool:
-        """Whether the collection's metadata says so."""
-        return self.collection.has_mark(self.name, "payload")
-
-    def create(self) -> None:
-        """Makes nothing but the mark, and the index of the field where the store insists on one."""
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.mark(self.name, "payload")
-            self.collection.engine.index_field(self.field, True)
-
-    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
-        """The ids of the points that have the field."""
-        for points in self.collection.pages(block, Having(field=self.field), whole=False):
-            yield [str(each.id) for each in points]
-
-    def write(self, block: Block, bias: FloatArray) -> None:
-        """Sets the field of points that are there."""
-        metric = self.collection.meant()[2]
-        squares = np.square(block.vectors.astype(np.float64)).sum(axis=1)
-        if self.encoding.unit and metric != "cosine" and (np.abs(np.sqrt(squares) - 1) > _UNIT).any():
-            raise InputError(
-                f"{self.collection.url} has vectors that are not of unit length, and its scores are not cosines; "
-                "choose the strategy augment."
-            )
-        values = (
-            np.asarray(bias, dtype=np.float64) - self.encoding.middle + ((squares - 1) / 2 if metric == "l2" else 0)
-        )
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.set_field(self.field, own_ids(self.collection.url, block.ids), values)
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Takes the field away from these points."""
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.unset_field(self.field, own_ids(None, ids))
-
-    def finish(self) -> None:
-        """Builds the index again, which Qdrant takes changed points out of."""
-        self.collection.finish()
-
     def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias among the best by score."""
-        vector, dim, metric = self.collection.meant()
-        asked = self.encoding.queries(queries)[:, :dim]
-        plain = self.collection.base_query(k, vector, filter, exact)
-        ask = replace(
+        vector, dim, metric = self.collection.vector()
+        vectors = self.encoding.queries(queries)[:, :dim]
+        plain = self.collection.request(k, vector, filter, exact)
+        request = replace(
             plain,
             oversampling=plain.oversampling or 1.0,
             field=self.field,
             fetch=max(k, self.collection.fetch or max(FEWEST, TIMES * k)),
             squared=metric == "l2",
         )
-        found = self.collection.asked(asked, dim, ask)
-        squares = np.square(asked.astype(np.float64)).sum(axis=1, keepdims=True)
+        results = self.collection.best(vectors, dim, request)
+        squares = np.square(vectors.astype(np.float64)).sum(axis=1, keepdims=True)
         shift = self.encoding.middle + ((squares + 1) / 2 if metric == "l2" else 0)
-        return SearchResults(found.ids, (found.scores + shift).astype(np.float32))
+        return SearchResults(results.ids, (results.scores + shift).astype(np.float32))
 
-    def close(self) -> None:
-        """Nothing of its own to let go of."""
+    @property
+    def _having(self) -> Having:
+        return Having(field=self.field)
 
-    def drop(self) -> None:
-        """Takes the field away from every point, and the mark last."""
-        if not self.made_by_unhub():
-            return
-        changed = False
+    def _exists(self) -> bool:
+        return bool(self.collection.engine.page(None, 1, self._having, whole=False)[0])
+
+    def _create(self) -> None:
+        self.collection.engine.index_field(self.field, True)
+
+    def _write(self, own: list[int | str], vectors: FloatArray, bias: FloatArray) -> None:
+        metric = self.collection.vector()[2]
+        squares = np.square(vectors.astype(np.float64)).sum(axis=1)
+        if self.encoding.unit and metric != "cosine" and (np.abs(np.sqrt(squares) - 1) > _UNIT).any():
+            raise InputError(
+                f"{self.collection.url} has vectors that are not of unit length, and its scores are not cosines; "
+                "choose the strategy augment."
+            )
+        values = np.asarray(bias, dtype=np.float64) - self.encoding.middle
+        self.collection.engine.set_field(self.field, own, values + (squares - 1) / 2 if metric == "l2" else values)
+
+    def _delete(self, own: list[int | str]) -> None:
+        self.collection.engine.unset_field(self.field, own)
+
+    def _drop(self) -> None:
         for some in self.ids():
-            self.delete(some)
-            changed = True
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.index_field(self.field, False)
-            self.collection.engine.mark(self.name, None)
-        if changed:
-            self.collection.finish()
+            self._delete(own_ids(None, some))
+        self.collection.engine.index_field(self.field, False)
 
 
-@dataclass(frozen=True)
-class BiasVector:
+class BiasVector(_InCollection):
     """The bias within a named vector of its own."""
 
-    collection: QdrantCollection
-    name: str
-    encoding: VectorEncoding
-
-    def exists(self) -> bool:
-        """Whether the collection has the vector."""
-        if not self.collection.exists():
-            return False
-        with guarded(self.collection.address, "cannot be read"):
-            return self.name in self.collection.engine.shape().vectors
-
-    def made_by_unhub(self) -> bool:
-        """Whether the collection's metadata says so."""
-        return self.collection.has_mark(self.name, "vector")
-
-    def create(self) -> None:
-        """Adds the vector, behind a mark; no point has it yet."""
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.mark(self.name, "vector")
-            self.collection.engine.add_vector(self.name, self._augmented().width)
-
-    def ids(self, block: int = BLOCK) -> Iterator[list[str]]:
-        """The ids of the points that have the vector."""
-        for points in self.collection.pages(block, Having(vector=self.name), whole=False):
-            yield [str(each.id) for each in points]
-
-    def write(self, block: Block, bias: FloatArray) -> None:
-        """Sets the vector of points that are there."""
-        made = self._augmented().targets(block.vectors, bias)
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.set_vectors(self.name, own_ids(self.collection.url, block.ids), made)
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Takes the vector away from these points."""
-        with guarded(self.collection.address, "cannot be written"):
-            self.collection.engine.unset_vectors(self.name, own_ids(None, ids))
-
-    def finish(self) -> None:
-        """Builds the index of the vector."""
-        self.collection.finish()
+    kind = "vector"
 
     def search(self, queries: FloatArray, k: int, *, filter: Any = None, exact: bool = False) -> SearchResults:
         """The k best by score + bias."""
         augmented = self._augmented()
-        asked = augmented.queries(queries)
-        found = self.collection.asked(asked, augmented.width, self.collection.base_query(k, self.name, filter, exact))
-        return SearchResults(found.ids, augmented.scores(found.scores, asked))
+        vectors = augmented.queries(queries)
+        request = self.collection.request(k, self.name, filter, exact)
+        results = self.collection.best(vectors, augmented.width, request)
+        return SearchResults(results.ids, augmented.scores(results.scores, vectors))
 
-    def close(self) -> None:
-        """Nothing of its own to let go of."""
+    @property
+    def _having(self) -> Having:
+        return Having(vector=self.name)
 
-    def drop(self) -> None:
-        """Removes the vector from the collection, and the mark last."""
-        if not self.made_by_unhub():
-            return
-        there = self.exists()
-        with guarded(self.collection.address, "cannot be written"):
-            if there:
-                self.collection.engine.remove_vector(self.name)
-            self.collection.engine.mark(self.name, None)
-        if there:
-            self.collection.finish()
+    def _exists(self) -> bool:
+        return self.name in self.collection.engine.shape().vectors
+
+    def _create(self) -> None:
+        self.collection.engine.add_vector(self.name, self._augmented().width)
+
+    def _write(self, own: list[int | str], vectors: FloatArray, bias: FloatArray) -> None:
+        self.collection.engine.set_vectors(self.name, own, self._augmented().targets(vectors, bias))
+
+    def _delete(self, own: list[int | str]) -> None:
+        self.collection.engine.unset_vectors(self.name, own)
+
+    def _drop(self) -> None:
+        if self._exists():
+            self.collection.engine.remove_vector(self.name)
 
     def _augmented(self) -> VectorEncoding:
-        _, dim, metric = self.collection.meant()
+        _, dim, metric = self.collection.vector()
         unit = self.encoding.unit or metric == "cosine"
         return replace(self.encoding, strategy="augment", metric="ip", width=padded(dim + 1, PAD_TO), unit=unit)

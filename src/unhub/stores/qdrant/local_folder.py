@@ -1,8 +1,8 @@
-"""A folder of the client's local mode, looked through before the client opens it.
+"""Checks of a folder of the client's local mode before the client opens it.
 
-The client keeps each point as a pickle in SQLite and unpickles all of them, and a pickle can run any program; so every
-row is read here first, with nothing behind the two names that the client itself writes. Links are refused too, since
-the client writes through them. Whoever can change the folder between this look and the opening is not kept out.
+The client keeps each point as a pickle in SQLite and unpickles all of them, and a pickle can run any program. So every
+row is read here first, with stand-ins for the two classes that the client itself writes. Links are refused too, since
+the client writes through them. Whoever can change the folder between this check and the opening is not kept out.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from unhub.foundation.regular_files import read_regular
 META, POINTS, OLD_POINTS = "meta.json", "storage.sqlite", "storage.dbm"
 MODELS = "qdrant_client.http.models.models"
 TABLE = "CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)"
-LARGEST_META = 2**24
-"""bytes of the list of collections; one takes about a thousand"""
-OTHER_JOURNAL = b"\xd9\xd5\x05\xf9 \xa1c\xd7"
-"""the end of a journal of SQLite that names another file, which SQLite would remove"""
+LARGEST_META = 2**24  # bytes of the list of collections; one takes about a thousand
+OTHER_JOURNAL = b"\xd9\xd5\x05\xf9 \xa1c\xd7"  # ends a journal of SQLite that names another file, to be removed
 
 
 def check_folder(folder: str) -> None:
@@ -56,7 +54,7 @@ def _check_file(path: str) -> None:
 
 
 def _check_meta(path: str) -> None:
-    """The list of collections: none of them may lie elsewhere."""
+    """Checks the list of collections: none of them may be outside of the folder."""
     try:
         if os.path.getsize(path) > LARGEST_META:
             raise ValueError("it is too long")
@@ -90,17 +88,17 @@ def _check_points(path: str) -> None:
 def _points(path: str) -> Iterator[Any]:
     """The pickles, by the query that the client itself makes."""
     with closing(_opened(path)) as base:
-        found = base.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-        if not found:
+        tables = base.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        if not tables:
             return
-        if [(kind, name, " ".join(sql.split())) for kind, name, sql in found] != [("table", "points", TABLE)]:
+        if [(kind, name, " ".join(sql.split())) for kind, name, sql in tables] != [("table", "points", TABLE)]:
             raise ValueError("its tables are not those of a Qdrant client")
         for _, _, point in base.execute("SELECT rowid, id, point FROM points ORDER BY rowid DESC"):
             yield point
 
 
 def _opened(path: str) -> sqlite3.Connection:
-    """The points, read only; unless a kill has left them half written, which SQLite then takes back first."""
+    """The points, read only; unless a kill left them half written, which SQLite then undoes first."""
     mode, journal = "ro", f"{path}-journal"
     if os.path.exists(journal):
         with open(journal, "rb") as file:
@@ -112,25 +110,17 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 class _Plain:
-    """What stands for a point here: it takes a dictionary as its state, and cannot be called."""
+    """A stand-in for a point: it takes a dictionary as its state, and cannot be called."""
 
-    def __init__(self, *given: Any) -> None:
-        raise ValueError("it calls what is to be filled")
+    def __init__(self, *arguments: Any) -> None:
+        raise ValueError("it calls a class that the client only fills")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if type(state) is not dict:
             raise ValueError("a point is not a dictionary")
 
 
-class _Point(_Plain):
-    pass
-
-
-class _SparseVector(_Plain):
-    pass
-
-
-_KNOWN = {(MODELS, "PointStruct"): _Point, (MODELS, "SparseVector"): _SparseVector}
+_KNOWN = {(MODELS, name): type(name, (_Plain,), {}) for name in ("PointStruct", "SparseVector")}
 
 
 class _Reader(pickle.Unpickler):

@@ -21,8 +21,8 @@ export function drawCard(card, view, judged) {
   const counts = h(
     "dl",
     { class: "facts" },
-    fact("before", `${count(card.count_before)}`, judged ? `${count(card.right_before)} right` : ""),
-    fact("after", `${count(card.count_after)}`, judged ? `${count(card.right_after)} right` : ""),
+    fact("no correction", `${count(card.count_before)}`, judged ? `${count(card.right_before)} right` : ""),
+    fact("corrected", `${count(card.count_after)}`, judged ? `${count(card.right_after)} right` : ""),
     fact("bias", number(card.bias, 4), ""),
   );
   replace(
@@ -45,9 +45,9 @@ export function drawCard(card, view, judged) {
     card.id === card.name ? null : h("p", { class: "small quiet" }, card.id),
     player(card, view),
     counts,
-    reached(card, k, judged),
+    queriesOf(card, k, judged),
     contributions(card),
-    instead(card, judged),
+    replacements(card, judged),
   );
 }
 
@@ -71,25 +71,25 @@ export function player(card, view) {
   return null;
 }
 
-function reached(card, k, judged) {
+function queriesOf(card, k, judged) {
   const columns = [
     {
       key: "name",
       title: "query",
       text: (row) => row.name,
-      cell: (row) => [judged ? sign(row.right) : null, asked(row.query, row.name)],
+      cell: (row) => [judged ? sign(row.right) : null, queryLink(row.query, row.name)],
     },
     { key: "right", title: "right", text: (row) => (row.right ? "yes" : "no"), only: "csv" },
     {
       key: "before",
-      title: "rank before",
+      title: "rank, no correction",
       number: true,
       text: (row) => row.before ?? "",
       cell: (row) => row.before ?? "> 20",
     },
     {
       key: "after",
-      title: "rank after",
+      title: "rank, corrected",
       number: true,
       text: (row) => row.after ?? "",
       cell: (row) => row.after ?? "> 20",
@@ -105,7 +105,7 @@ function reached(card, k, judged) {
       h(
         "h3",
         {},
-        `${count(card.reached_total)} ${card.reached_total === 1 ? "query retrieves" : "queries retrieve"} it ${k === 1 ? "first" : `in the top ${k}`}, before or after${shown}`,
+        `${count(card.reached_total)} ${card.reached_total === 1 ? "query retrieves" : "queries retrieve"} it ${k === 1 ? "first" : `in the top ${k}`}, corrected or not${shown}`,
       ),
       copier(columns, () => card.reached, "queries of this target"),
     ),
@@ -123,7 +123,7 @@ function reached(card, k, judged) {
   );
 }
 
-function asked(query, name) {
+function queryLink(query, name) {
   return link({ panel: "compare", query, text: undefined }, name, { "data-key": `query-${query}` });
 }
 
@@ -170,10 +170,10 @@ function shareOf(row, most) {
     s("rect", { width: 56, height: 8, rx: 2 }),
     s("rect", { width: (56 * row.share) / most, height: 8, rx: 2 }),
   );
-  return h("span", { class: "together" }, bar, `${(100 * row.share).toFixed(1)}%`);
+  return h("span", { class: "together" }, bar, h("span", { class: "digits" }, `${(100 * row.share).toFixed(1)}%`));
 }
 
-function instead(card, judged) {
+function replacements(card, judged) {
   const columns = [
     {
       key: "name",

@@ -46,27 +46,27 @@ export async function askChanges(judged) {
   return worse && better ? { worse, better } : undefined;
 }
 
-export function drawChanges(found) {
+export function drawChanges(lists) {
   if (document.activeElement !== byId("words-find")) byId("words-find").value = state.words ?? "";
-  if (found === undefined) return;
-  for (const which of ["worse", "better"]) drawList(which, found?.[which]);
+  if (lists === undefined) return;
+  for (const which of ["worse", "better"]) drawList(which, lists?.[which]);
 }
 
 /** The whole list, also rows that are not shown. */
 async function everyChange(which, total) {
-  const found = [];
-  while (found.length < total) {
+  const rows = [];
+  while (rows.length < total) {
     const part = await get(`all-${which}`, "/api/changes", {
       ...setting(),
       which,
       words: state.words,
       limit: MOST,
-      offset: found.length,
+      offset: rows.length,
     });
     if (!part?.changes.length) break;
-    found.push(...part.changes);
+    rows.push(...part.changes);
   }
-  return found;
+  return rows;
 }
 
 function drawList(which, list) {
@@ -80,8 +80,8 @@ function drawList(which, list) {
           "data-key": `${which}-${row.query}`,
         }),
     },
-    { key: "before", title: "rank before", number: true, text: (row) => row.rank_before },
-    { key: "after", title: "rank after", number: true, text: (row) => row.rank_after },
+    { key: "before", title: "rank, no correction", number: true, text: (row) => row.rank_before },
+    { key: "after", title: "rank, corrected", number: true, text: (row) => row.rank_after },
     { key: "first", title: "ranked first now", text: (row) => row.first_after },
     { key: "right", title: "relevant", text: (row) => row.right },
   ];

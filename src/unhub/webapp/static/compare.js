@@ -66,26 +66,26 @@ export function askComparison() {
   return get("compare", `/api/compare/${state.query ?? 0}`, setting());
 }
 
-export function drawComparison(found, view, queries) {
+export function drawComparison(comparison, view, queries) {
   if (document.activeElement !== byId("words-text")) byId("words-text").value = state.text ?? "";
-  if (!found) return;
+  if (!comparison) return;
   const columns = [
     { title: "place", text: (row) => row.place },
-    ...found.columns.flatMap((column, at) => [
+    ...comparison.columns.flatMap((column, at) => [
       { title: column.name, text: (row) => row.answers[at]?.name ?? "" },
       { title: `${column.name}: right`, text: (row) => (row.answers[at]?.right ? "yes" : "no") },
       { title: `${column.name}: score`, number: true, text: (row) => row.answers[at]?.score ?? "" },
     ]),
   ];
-  const places = Math.max(...found.columns.map((column) => column.answers.length));
+  const places = Math.max(...comparison.columns.map((column) => column.answers.length));
   const rows = Array.from({ length: places }, (_, at) => ({
     place: at + 1,
-    answers: found.columns.map((column) => column.answers[at]),
+    answers: comparison.columns.map((column) => column.answers[at]),
   }));
   const grid = h(
     "div",
     { class: "columns" },
-    found.columns.map((column, at) => drawColumn(column, at, view)),
+    comparison.columns.map((column, at) => drawColumn(column, at, view)),
   );
   const scroll = h(
     "div",
@@ -93,7 +93,7 @@ export function drawComparison(found, view, queries) {
     grid,
   );
   const steps =
-    found.query === null
+    comparison.query === null
       ? null
       : h(
           "div",
@@ -103,8 +103,8 @@ export function drawComparison(found, view, queries) {
             {
               type: "button",
               "data-key": "query-before",
-              disabled: found.query === 0,
-              onclick: () => change({ query: found.query - 1 }),
+              disabled: comparison.query === 0,
+              onclick: () => change({ query: comparison.query - 1 }),
             },
             "Previous",
           ),
@@ -113,8 +113,8 @@ export function drawComparison(found, view, queries) {
             {
               type: "button",
               "data-key": "query-next",
-              disabled: found.query >= queries - 1,
-              onclick: () => change({ query: found.query + 1 }),
+              disabled: comparison.query >= queries - 1,
+              onclick: () => change({ query: comparison.query + 1 }),
             },
             "Next",
           ),
@@ -126,26 +126,30 @@ export function drawComparison(found, view, queries) {
       { class: "row" },
       h(
         "h2",
-        { class: "long", tabindex: found.text.length > 200 ? "0" : null },
+        { class: "long", tabindex: comparison.text.length > 200 ? "0" : null },
         h("span", { class: "quiet" }, "Query "),
-        found.text,
+        comparison.text,
       ),
       steps,
     ),
-    found.right.length
+    comparison.right.length
       ? h(
           "p",
           { class: "small" },
           sign(true),
-          `relevant: ${found.right.slice(0, 5).join(" · ")}${found.right.length > 5 ? " …" : ""}`,
+          `relevant: ${comparison.right.slice(0, 5).join(" · ")}${comparison.right.length > 5 ? " …" : ""}`,
         )
       : h(
           "p",
           { class: "small quiet" },
-          found.query === null ? "No relevance is known for a typed query." : "No relevance is known for this query.",
+          comparison.query === null ? "No relevance is known for a typed query." : "No relevance is known for this query.",
         ),
-    found.media === "image"
-      ? h("img", { class: "asked", src: mediaOf("queries", found.query, view.setting.direction, 256), alt: found.text })
+    comparison.media === "image"
+      ? h("img", {
+          class: "query-picture",
+          src: mediaOf("queries", comparison.query, view.setting.direction, 256),
+          alt: comparison.text,
+        })
       : null,
     scroll,
     h(
@@ -155,7 +159,7 @@ export function drawComparison(found, view, queries) {
       h(
         "span",
         { class: "small quiet" },
-        "Numbers are score + bias; scales differ between columns. Arrows show how far a target moved.",
+        "Numbers are score + bias; scales differ between columns. Arrows: ranks moved against no correction.",
       ),
     ),
   );
@@ -193,7 +197,7 @@ function drawAnswer(answer, place, column, view) {
           : answer.before > place + 1
             ? `↑${answer.before - place - 1}`
             : `↓${place + 1 - answer.before}`;
-  const said =
+  const spoken =
     column === 0 || !moved ? "" : answer.before === null ? "new in the top 10" : `was at rank ${answer.before}`;
   const item = h(
     "li",
@@ -217,9 +221,9 @@ function drawAnswer(answer, place, column, view) {
     ),
     h(
       "span",
-      { class: "moved small quiet", title: said },
+      { class: "moved small quiet", title: spoken },
       moved,
-      said ? h("span", { class: "seen-by-ear" }, ` ${said}`) : null,
+      spoken ? h("span", { class: "sr-only" }, ` ${spoken}`) : null,
     ),
     h("span", { class: "score small quiet" }, number(answer.score, 3)),
   );
@@ -295,11 +299,11 @@ function combobox() {
     list.children[at]?.scrollIntoView({ block: "nearest" });
   };
   const look = later(async () => {
-    const found = await get("find", "/api/queries", { direction: state.direction, words: field.value, limit: 30 });
-    if (!found || document.activeElement !== field) return;
-    rows = found.rows;
+    const matches = await get("find", "/api/queries", { direction: state.direction, words: field.value, limit: 30 });
+    if (!matches || document.activeElement !== field) return;
+    rows = matches.rows;
     list.replaceChildren(
-      ...found.names.map((name, index) =>
+      ...matches.names.map((name, index) =>
         h(
           "li",
           {

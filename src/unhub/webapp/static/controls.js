@@ -8,7 +8,7 @@ let pending = {};
 const settle = later(() => flush(), 40);
 
 /** Quick successive changes go into the URL together. */
-function settled(changes) {
+function collect(changes) {
   pending = { ...pending, ...changes };
   settle();
 }
@@ -63,11 +63,11 @@ function choices(about, direction, bank, method) {
   return [
     about.directions.length > 1
       ? choice("direction", "Direction", names(about.directions), direction.name, (name) =>
-          choose({ ...NOTHING, direction: name, bank: kept(about, name) }),
+          choose({ ...NOTHING, direction: name, bank: sameBank(about, name) }),
         )
       : null,
     choice("bank", "Bank", names(direction.banks), bank.name, (name) =>
-      choose({ ...others, bank: name, method: still(direction, name, byId("set-method").value) }),
+      choose({ ...others, bank: name, method: sameMethod(direction, name, byId("set-method").value) }),
     ),
     choice(
       "method",
@@ -100,12 +100,12 @@ function refresh(method, view) {
 }
 
 /** The bank of the same name in another direction, else its first. */
-function kept(about, direction) {
+function sameBank(about, direction) {
   const banks = about.directions.find((each) => each.name === direction).banks;
   return banks.some((each) => each.name === state.bank) ? state.bank : banks[0].name;
 }
 
-function still(direction, bank, label) {
+function sameMethod(direction, bank, label) {
   const methods = direction.banks.find((each) => each.name === bank).methods;
   return [label, "dbsn", "sn"].find((name) => methods.some((each) => each.label === name));
 }
@@ -127,7 +127,7 @@ function temperature(method, view) {
   const move = (event) => {
     const value = Number((usual * RANGE ** Number(event.target.value)).toPrecision(3));
     byId("tau-number").value = value;
-    settled({ tau: value });
+    collect({ tau: value });
   };
   return slider("tau", "Temperature τ", off, {
     min: -1,
@@ -136,7 +136,7 @@ function temperature(method, view) {
     value: at,
     text: off && view.tau === null ? "" : Number(now.toPrecision(3)),
     move,
-    said: `temperature ${Number(now.toPrecision(3))}`,
+    spoken: `temperature ${Number(now.toPrecision(3))}`,
     type: (value) => change({ tau: value > 0 ? value : undefined }),
   });
 }
@@ -146,7 +146,7 @@ function strength(method, about, view) {
   const off = !method.has_strength;
   const move = (event) => {
     byId("strength-number").value = event.target.value;
-    settled({ strength: Number(event.target.value) });
+    collect({ strength: Number(event.target.value) });
   };
   return slider("strength", "Strength", off, {
     min: 0,
@@ -155,12 +155,12 @@ function strength(method, about, view) {
     value: strong,
     text: off ? "" : strong,
     move,
-    said: `strength ${strong}`,
+    spoken: `strength ${strong}`,
     type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }),
   });
 }
 
-function slider(name, title, off, { min, max, step, value, text, move, type, said }) {
+function slider(name, title, off, { min, max, step, value, text, move, type, spoken }) {
   return h(
     "div",
     { class: "field wide" },
@@ -178,7 +178,7 @@ function slider(name, title, off, { min, max, step, value, text, move, type, sai
         value: String(value),
         disabled: off,
         "aria-label": `${title} slider`,
-        "aria-valuetext": said,
+        "aria-valuetext": spoken,
         oninput: move,
       }),
       h("input", {

@@ -55,7 +55,7 @@ export function sign(right) {
   return h(
     "span",
     { class: right ? "right" : "wrong" },
-    h("span", { class: "seen-by-ear" }, right ? "right" : "wrong"),
+    h("span", { class: "sr-only" }, right ? "right" : "wrong"),
   );
 }
 

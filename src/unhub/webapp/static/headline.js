@@ -16,13 +16,18 @@ const TITLES = {
   "R@10": ["R@10", "queries with a relevant target in the top 10"],
   MdR: ["median", "median rank of the relevant target"],
   MnR: ["mean", "mean rank of the relevant target"],
-  skew: ["skew", "skewness of how often targets are retrieved; 0 is even"],
+  skew: ["skew", "skewness of how often targets are retrieved; 0 is fair"],
   antihub: ["never", "targets that are never in the top k"],
   max_n: ["largest", "how often the largest hub is retrieved"],
   gini: ["Gini", "0 if all targets are retrieved equally often, 1 if one takes everything"],
 };
 
+/** The colour of a method by its title, as in every figure: report/palette.py makes these variables. */
+const colourOf = (title) =>
+  `var(--method-${title.replace(/ as saved$/, "").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replace(/-$/, "")}, var(--ink))`;
+
 export function drawHeadline(view) {
+  document.documentElement.style.setProperty("--after", colourOf(view.lines.at(-1).name));
   const marked = view.verdict.kind.replaceAll(" ", "-");
   replace(
     byId("headline"),
@@ -73,8 +78,8 @@ export function drawResults(view) {
     byId("results"),
     h(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results with and without the correction" },
-      table(columns, [before, after].filter(Boolean), { caption: "Results with and without the correction" }),
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results with no correction and corrected" },
+      table(columns, [before, after].filter(Boolean), { caption: "Results with no correction and corrected" }),
     ),
     h(
       "p",

@@ -26,7 +26,7 @@ export function frameHubs() {
         "div",
         { class: "row" },
         h("div", { class: "segments", id: "list-kinds", role: "group", "aria-label": "List" }),
-        h("label", { for: "find", class: "seen-by-ear" }, "Search targets"),
+        h("label", { for: "find", class: "sr-only" }, "Search targets"),
         h("input", {
           type: "search",
           id: "find",
@@ -74,7 +74,7 @@ export function drawHubs(about, view, items) {
           columns.filter((column) => !column.only),
           shown.slice(0, most),
           {
-            caption: "How often each target is retrieved, before and after",
+            caption: "How often each target is retrieved, with no correction and corrected",
             sort: sortOf(),
             class: "hub-table",
             onsort: ({ key, down }) => change({ sort: `${key}.${down ? "down" : "up"}` }),
@@ -156,7 +156,7 @@ function columnsOf(view, items) {
     { key: "id", title: "id", only: "csv", text: (row) => row.id },
     {
       key: "before",
-      title: "before",
+      title: "no correction",
       number: true,
       sort: true,
       text: (row) => row.before,
@@ -164,7 +164,7 @@ function columnsOf(view, items) {
     },
     {
       key: "after",
-      title: "after",
+      title: "corrected",
       number: true,
       sort: true,
       text: (row) => row.after,

@@ -26,7 +26,7 @@ export function frameMap() {
       h(
         "div",
         { class: "row" },
-        h("h2", { class: "seen-by-ear" }, "Map"),
+        h("h2", { class: "sr-only" }, "Map"),
         h("div", { class: "tools", id: "map-tools" }),
       ),
       h(
@@ -39,7 +39,7 @@ export function frameMap() {
       h(
         "p",
         { id: "map-help", class: "small quiet" },
-        "Size: how often a target is retrieved after the correction. Colour: its bias, ",
+        "Size: how often a target is retrieved, corrected. Colour: its bias, ",
         h("span", { class: "key low" }, "pushed down"),
         " ",
         h("span", { class: "key high" }, "pushed up"),
@@ -73,21 +73,21 @@ export async function drawMap(newView) {
     return;
   }
   map.points = null; // points of another direction do not match these counts
-  const found = await get("map", "/api/map", { direction: map.view.setting.direction, bank: map.view.setting.bank });
-  if (!found) return;
-  if (!found.ready) {
+  const answer = await get("map", "/api/map", { direction: map.view.setting.direction, bank: map.view.setting.bank });
+  if (!answer) return;
+  if (!answer.ready) {
     key = "";
-    byId("map-wait").textContent = `${found.said} …`;
+    byId("map-wait").textContent = `${answer.said} …`;
     paint();
     setTimeout(() => {
       if (state.panel === "map") drawMap(map.view);
     }, 700);
     return;
   }
-  byId("map-wait").textContent = found.x.length ? "" : found.said;
-  [map.points, key, map.chosen, map.look] = [found, wanted, [], { x: 0, y: 0, zoom: 1 }];
+  byId("map-wait").textContent = answer.x.length ? "" : answer.said;
+  [map.points, key, map.chosen, map.look] = [answer, wanted, [], { x: 0, y: 0, zoom: 1 }];
   tools();
-  byId("map").setAttribute("aria-label", `Map of ${count(found.x.length)} points: ${found.said}`);
+  byId("map").setAttribute("aria-label", `Map of ${count(answer.x.length)} points: ${answer.said}`);
   paint();
   list();
 }
@@ -155,12 +155,12 @@ function tools() {
       "whole",
     ),
   );
-  for (const [name, said] of [
+  for (const [name, title] of [
     ["in", "Zoom in"],
     ["out", "Zoom out"],
     ["whole", "Show the whole map"],
   ])
-    byId("map-tools").querySelector(`[data-key="map-${name}"]`).setAttribute("aria-label", said);
+    byId("map-tools").querySelector(`[data-key="map-${name}"]`).setAttribute("aria-label", title);
 }
 
 function byKeys(event) {
@@ -311,8 +311,8 @@ function list() {
             ),
     },
     { key: "kind", title: "kind", text: (row) => row.kind },
-    { key: "before", title: "before", number: true, text: (row) => row.before ?? "" },
-    { key: "after", title: "after", number: true, text: (row) => row.after ?? "" },
+    { key: "before", title: "no correction", number: true, text: (row) => row.before ?? "" },
+    { key: "after", title: "corrected", number: true, text: (row) => row.after ?? "" },
     {
       key: "bias",
       title: "bias",

@@ -1,14 +1,14 @@
-// The drawing of the map: where points stand, how they look, which one is near. What is drawn is in one object, `map`.
+// The drawing of the map: where points are, how they look, which one is near. Its state is one object, `map`.
 
 import { byId } from "./dom.js";
 import { state } from "./state.js";
 
 export const map = {
-  points: null, // places, kinds, rows and names, as the server laid them out
-  view: null, // counts and biases, as everything else on the page shows them
+  points: null, // x, y, kind, row and name of each, from the server
+  view: null, // counts and biases of the current setting
   look: { x: 0, y: 0, zoom: 1 },
   mode: "move",
-  lasso: null, // corners, while one is drawn
+  lasso: null, // its corners while it is drawn
   chosen: [],
   hidden: new Set(), // kinds
   hover: -1,
@@ -28,17 +28,17 @@ export function placeOf(at, wide, high) {
 const radius = (at) =>
   map.points.kind[at] === "target" ? 2.2 + 1.5 * Math.sqrt(map.view.counts_after[map.points.row[at]]) : 1.8;
 
-let asked = 0;
-/** Draws once for each picture of the screen, however often it is called. */
+let frame = 0;
+/** Draw once per animation frame, however often this is called. */
 export function paint() {
-  if (asked) return;
-  asked = requestAnimationFrame(() => {
-    asked = 0;
-    painted();
+  if (frame) return;
+  frame = requestAnimationFrame(() => {
+    frame = 0;
+    paintNow();
   });
 }
 
-function painted() {
+function paintNow() {
   const canvas = byId("map"),
     box = byId("map-box");
   if (!canvas || !box.clientWidth) return;
@@ -51,7 +51,7 @@ function painted() {
   pen.setTransform(sharp, 0, 0, sharp, 0, 0);
   pen.clearRect(0, 0, wide, high);
   if (!map.points) return;
-  const [low, mid, up, ink] = [colour("--before"), colour("--strong-line"), colour("--after"), colour("--ink")];
+  const [low, mid, up, ink] = [colour("--down"), colour("--strong-line"), colour("--up"), colour("--ink")];
   const most = map.view.bias ? Math.max(...map.view.bias.map(Math.abs), 1e-9) : 1;
   const marked = new Set(map.chosen);
   for (const kind of ["bank target", "bank", "query", "target"]) {

@@ -1,4 +1,4 @@
-// Histogram of how often targets are retrieved, before and after. Drag over the bars to list targets.
+// Histogram of how often targets are retrieved, with no correction and corrected. Drag over bars to list targets.
 
 import { count, h, replace, s } from "./dom.js";
 import { change, state } from "./state.js";
@@ -36,9 +36,9 @@ export function drawOccurrence(root, view) {
   const most = Math.max(...view.counts_before, ...view.counts_after, 2);
   const edges = bins(most);
   const heights = [view.counts_before, view.counts_after].map((counts) => {
-    const found = new Array(edges.length).fill(0);
-    for (const value of counts) found[inBin(edges, value)] += 1;
-    return found;
+    const targets = new Array(edges.length).fill(0);
+    for (const value of counts) targets[inBin(edges, value)] += 1;
+    return targets;
   });
   const tallest = Math.max(...heights.flat(), 10);
   const top = Math.log10(tallest) + 0.12;
@@ -102,7 +102,7 @@ export function drawOccurrence(root, view) {
 
   replace(
     root,
-    h("div", { class: "row" }, h("h2", {}, "How often targets are retrieved"), legend()),
+    h("div", { class: "row" }, h("h2", {}, "How often targets are retrieved"), legend(view.lines.at(-1).name)),
     drawing,
     fields(edges, most, view),
   );
@@ -190,7 +190,7 @@ function fields(edges, most, view) {
     "List targets retrieved ",
     field("from", "from", 0),
     field("to", "to", most),
-    " times before",
+    " times with no correction",
     state.from === undefined
       ? null
       : h(
@@ -206,19 +206,19 @@ function fields(edges, most, view) {
   );
 }
 
-export function legend() {
+function legend(name) {
   return h(
     "p",
     { class: "legend small" },
-    h("span", { class: "key before" }, "before"),
-    h("span", { class: "key after" }, "after"),
+    h("span", { class: "key before" }, "no correction"),
+    h("span", { class: "key after" }, name),
   );
 }
 
 function spoken(edges, heights, k) {
   const parts = edges.map(
     ([low, high], at) =>
-      `${low === high ? low : `${low} to ${high}`}: ${heights[0][at]} before, ${heights[1][at]} after`,
+      `${low === high ? low : `${low} to ${high}`}: ${heights[0][at]} with no correction, ${heights[1][at]} corrected`,
   );
   return `Number of targets by how many queries have them in their top ${k}. ${parts.join("; ")}.`;
 }

@@ -12,16 +12,16 @@ export let state = read();
 const listeners = new Set();
 
 function read() {
-  const found = { ...DEFAULTS }; // a URL can hold anything
+  const values = { ...DEFAULTS }; // a URL can hold anything
   for (const [name, value] of new URLSearchParams(location.search)) {
     if (WHOLE.has(name)) {
-      if (/^\d{1,15}$/.test(value)) found[name] = Number(value);
+      if (/^\d{1,15}$/.test(value)) values[name] = Number(value);
     } else if (NUMBERS.has(name)) {
-      if (value !== "" && Number.isFinite(Number(value))) found[name] = Number(value);
-    } else found[name] = value;
+      if (value !== "" && Number.isFinite(Number(value))) values[name] = Number(value);
+    } else values[name] = value;
   }
-  if (found.from > found.to) [found.from, found.to] = [found.to, found.from];
-  return found;
+  if (values.from > values.to) [values.from, values.to] = [values.to, values.from];
+  return values;
 }
 
 /** Change part of the state. step: add a history entry, so that Back undoes it. */

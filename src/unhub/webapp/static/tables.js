@@ -18,7 +18,7 @@ export function table(columns, rows, options = {}) {
   return h(
     "table",
     { class: options.class },
-    h("caption", { class: "seen-by-ear" }, options.caption ?? ""),
+    h("caption", { class: "sr-only" }, options.caption ?? ""),
     h("thead", {}, h("tr", {}, head)),
     h("tbody", {}, body),
   );
@@ -89,7 +89,7 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = h("textarea", { class: "seen-by-ear", "aria-hidden": "true" });
+    const area = h("textarea", { class: "sr-only", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
     area.select();

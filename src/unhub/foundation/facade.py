@@ -1,0 +1,43 @@
+"""What every public function has in common: a mistyped argument is answered, and notes become warnings."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+from unhub.foundation.errors import InputError, UnhubWarning
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def facade(function: Callable[P, T], more: Callable[[], list[str]] = list) -> Callable[P, T]:
+    """The function; a keyword that it does not have is an error with the name that was probably meant.
+
+    more: the names that a ``**keyword`` parameter of the function takes.
+    """
+    signature = inspect.signature(function).parameters
+    takes_more = any(each.kind is each.VAR_KEYWORD for each in signature.values())
+    arguments = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in kwargs:
+            known = arguments + (more() if takes_more and name not in arguments else [])
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
+                hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."
+                raise InputError(f"{function.__name__} has no argument {name}; {hint}")
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def warn(notes: Iterable[str], *, stacklevel: int = 4) -> None:
+    """Shows each note once, as a warning at the line that called the function decorated by ``facade``."""
+    for note in dict.fromkeys(notes):
+        warnings.warn(UnhubWarning(note), stacklevel=stacklevel)
