@@ -16,7 +16,7 @@ from pathlib import Path
 from unhub.dataset import Dataset
 from unhub.experiments import reproduce
 from unhub.foundation.tables import text
-from unhub.report.result_tables import result_table
+from unhub.reports.result_tables import result_table
 
 FLICKR8K = """
 [dataset]

@@ -26,9 +26,9 @@ from unhub.experiments import preset
 from unhub.experiments.figures import FigureSettings, figure_data, possible_figures
 from unhub.experiments.protocols import possible, result_table
 from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
-from unhub.report import result_files
-from unhub.report.drawing import draw
-from unhub.report.figures import save
+from unhub.reports import result_files
+from unhub.reports.drawing import draw
+from unhub.reports.figures import save
 
 CAPTIONS = 5
 DIM = 512

@@ -42,7 +42,7 @@ _HOMES = {
     "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
     "export": "deploy.export", "fit": "api.fit", "load": "api.artefact", "normalize": "api.normalize",
     "plan_export": "deploy.export", "refresh": "deploy.refresh", "register_method": "methods",
-    "report": "report.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
+    "report": "reports.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
     "serve": "webapp.server", "sweep": "experiments.sweeps",
 }  # fmt: skip
 """name -> the module it lives in, imported when the name is first used"""

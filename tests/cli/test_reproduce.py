@@ -230,7 +230,7 @@ def test_check_knows_metrics(run: Run, folder: Path) -> None:
 
 def test_tables_of_two_runs_are_not_taken_for_one(run: Run, folder: Path) -> None:
     words = ["reproduce", "experiment.toml", "--table", "skewness", "-o", "out"]
-    with Killer("import unhub.cli.reproduce, unhub.report.result_files") as killer:
+    with Killer("import unhub.cli.reproduce, unhub.reports.result_files") as killer:
         events = [event.split("/")[-1] for event in killer.events(words, folder)]
         assert (folder / "out" / "run.json").is_file()
         experiment = folder / "experiment.toml"

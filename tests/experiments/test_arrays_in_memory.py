@@ -14,7 +14,7 @@ from unhub.dataset import Bank, Dataset
 from unhub.experiments.figures import FIGURES
 from unhub.experiments.reproduction import recorded_run
 from unhub.io import open_rows
-from unhub.report.result_files import write_reproduction
+from unhub.reports.result_files import write_reproduction
 
 
 @pytest.fixture

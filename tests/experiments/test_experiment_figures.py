@@ -17,9 +17,9 @@ from unhub.experiments.figures import FIGURES, FigureSettings, figure_data, rada
 from unhub.experiments.reproduction import Plan
 from unhub.experiments.run import Run
 from unhub.metrics import k_occurrence
-from unhub.report import figures
-from unhub.report.drawing import draw
-from unhub.report.result_files import FolderWriter, write_reproduction
+from unhub.reports import figures
+from unhub.reports.drawing import draw
+from unhub.reports.result_files import FolderWriter, write_reproduction
 
 PAPER = preset("paper")
 
@@ -316,7 +316,7 @@ def test_running_does_not_draw_and_does_not_warn(written, recwarn):
     program = (
         "import sys; from unhub.experiments import reproduce; "
         "reproduce(sys.argv[1], figures=['similarity', 'radar', 'top5']); "
-        "assert 'matplotlib' not in sys.modules; assert 'unhub.report' not in sys.modules"
+        "assert 'matplotlib' not in sys.modules; assert 'unhub.reports' not in sys.modules"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program, written(settings="tau = 0.0005")], check=True)
     done = reproduce(written(settings="tau = 0.0005"))

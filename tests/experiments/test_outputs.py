@@ -11,8 +11,8 @@ import pytest
 from unhub.dataset import Dataset
 from unhub.experiments import reproduce
 from unhub.foundation.tables import markdown
-from unhub.report import result_files
-from unhub.report.result_tables import result_csv, result_table
+from unhub.reports import result_files
+from unhub.reports.result_tables import result_csv, result_table
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from unhub.experiments import preset, sweep
 from unhub.experiments.figure_data import SweepData
 from unhub.experiments.sweep_jobs import RATIOS, RELATIVE, TAUS, TO_QUERIES
 from unhub.metrics import emd
-from unhub.report.drawing import draw
-from unhub.report.result_tables import sweep_csv, sweep_table
+from unhub.reports.drawing import draw
+from unhub.reports.result_tables import sweep_csv, sweep_table
 
 PAPER = preset("paper")
 

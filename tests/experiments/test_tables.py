@@ -12,8 +12,8 @@ from unhub.experiments import preset, protocols, reproduce
 from unhub.experiments.result import pairwise_tests
 from unhub.experiments.run import Run
 from unhub.foundation.tables import text
-from unhub.report.latex_tables import latex
-from unhub.report.result_tables import result_table
+from unhub.reports.latex_tables import latex
+from unhub.reports.result_tables import result_table
 
 PAPER = preset("paper")
 

@@ -20,14 +20,14 @@ from PIL import Image
 from unhub.foundation.errors import InputError, MissingDependencyError
 from unhub.methods import METHODS, title_of
 from unhub.metrics import k_occurrence
-from unhub.report import figures, palette
-from unhub.report.figures import captions, style
-from unhub.report.figures.axes import count_edges
-from unhub.report.figures.hub_map import greatest, perplexity
-from unhub.report.figures.items import thumbnail
-from unhub.report.figures.radar import round_scale
-from unhub.report.figures.similarity import BARS, SHOWN
-from unhub.report.figures.sweeps import share
+from unhub.reports import figures, palette
+from unhub.reports.figures import captions, style
+from unhub.reports.figures.axes import count_edges
+from unhub.reports.figures.hub_map import greatest, perplexity
+from unhub.reports.figures.items import thumbnail
+from unhub.reports.figures.radar import round_scale
+from unhub.reports.figures.similarity import BARS, SHOWN
+from unhub.reports.figures.sweeps import share
 
 NAN = float("nan")
 NASTY = "cost_of $x_1$ and $5 \\alpha \\textbf{50%} #1 &\n{new} ^line~"
@@ -302,7 +302,7 @@ def test_small_sets_have_small_neighbourhoods(unit_rows):
 
 
 def test_umap_is_asked_for_by_its_name(unit_rows, monkeypatch):
-    monkeypatch.setattr(sys.modules["unhub.report.figures.hub_map"], "installed", lambda module: False)
+    monkeypatch.setattr(sys.modules["unhub.reports.figures.hub_map"], "installed", lambda module: False)
     with pytest.raises(MissingDependencyError, match="pip install umap-learn, or choose method 'tsne'"):
         figures.project(unit_rows(9, 4), method="umap")
     with pytest.raises(InputError, match="method is 'pca'; choose one of tsne, umap"):
@@ -412,7 +412,7 @@ def test_files_are_vector_sharp_and_the_same_every_time(rng, matrices, picture, 
 
 def test_bytes_are_the_same_in_another_process(tmp_path):
     program = (
-        "import sys; from unhub.report import figures; "
+        "import sys; from unhub.reports import figures; "
         "figures.save(figures.radar('abc', {'SN': [1, 2, 3], 'IS': [3, 2, 1]}), sys.argv[1]); "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
@@ -425,7 +425,7 @@ def test_bytes_are_the_same_in_another_process(tmp_path):
 
 def test_naming_the_figures_loads_nothing_heavy():
     program = (
-        "import sys; import unhub.report.figures; print({'matplotlib', 'PIL', 'sklearn', 'scipy'} & set(sys.modules))"
+        "import sys; import unhub.reports.figures; print({'matplotlib', 'PIL', 'sklearn', 'scipy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -15,7 +15,7 @@ from unhub.analysis.session import Session
 from unhub.cli import main
 from unhub.dataset import Dataset
 from unhub.experiments import preset, sweep
-from unhub.report.html import LIMIT, embedded, html_report
+from unhub.reports.html import LIMIT, embedded, html_report
 
 pytestmark = pytest.mark.xdist_group("chromium")
 
@@ -91,7 +91,7 @@ def test_what_looks_like_markup_cannot_leave_the_data(told):
 
 
 def test_pictures_are_left_out_where_the_file_would_be_too_large(told, text, monkeypatch):
-    monkeypatch.setattr("unhub.report.html.LIMIT", len(text.encode()) - 1000)
+    monkeypatch.setattr("unhub.reports.html.LIMIT", len(text.encode()) - 1000)
     smaller = html_report(told)
     assert "Pictures are left out" in smaller
     assert 'class="thumb"' not in smaller

@@ -16,9 +16,9 @@ from unhub.dataset import Dataset
 from unhub.experiments import reproduce
 from unhub.experiments.result import better
 from unhub.foundation import tables as rendering
-from unhub.report import result_tables
-from unhub.report.latex_cells import direction
-from unhub.report.latex_tables import LAYOUTS, latex
+from unhub.reports import result_tables
+from unhub.reports.latex_cells import direction
+from unhub.reports.latex_tables import LAYOUTS, latex
 
 COUNT, DIM = 100, 24
 pytestmark = pytest.mark.xdist_group("latex")  # the tables are made once

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unhub.report import palette
+from unhub.reports import palette
 
 from .conftest import HOSTILE, Watched
 

@@ -19,7 +19,7 @@ BAR, BASE = "#4c78a8", "#bbbbbb"
 
 def figures() -> Any:
     """The module that draws results. It is a layer above this one, so it is imported by name when asked for."""
-    return import_module("unhub.report.figures.results")
+    return import_module("unhub.reports.figures.results")
 
 
 def frame(rows: Mapping[Any, Mapping[Any, Any]], index: str) -> Any:

@@ -50,7 +50,7 @@ def command(
       unhub report experiment.toml --bank val --method sn --json
       unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
-    from unhub.report.report import report
+    from unhub.reports.report import report
 
     parts = options.given(context, options.OF_CORRECTION)
     target = out or FILE

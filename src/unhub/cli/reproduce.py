@@ -70,7 +70,7 @@ def command(
     from unhub.core.parameters import seed_number
     from unhub.experiments import reproduce
     from unhub.foundation.optional import installed
-    from unhub.report.result_files import FolderWriter
+    from unhub.reports.result_files import FolderWriter
 
     notes = []
     figures: Sequence[str] | Literal["all"] | None = figure
@@ -91,7 +91,7 @@ def command(
         results = [_to_dict(each, paths.get(each.plan.folder, ())) for each in done.experiments]
         console.data({"schema_version": SCHEMA_VERSION, "experiments": results})
         return
-    from unhub.report.result_tables import comparison_table, result_table
+    from unhub.reports.result_tables import comparison_table, result_table
 
     for each in done.experiments:
         for made in each.tables:
@@ -125,7 +125,7 @@ def _show(table: Table) -> None:
 
 
 def _to_dict(result: ExperimentResult, figures: Iterable[Path]) -> dict[str, Any]:
-    from unhub.report import result_files
+    from unhub.reports import result_files
 
     data = result.plan.run.data
     return {
@@ -182,8 +182,8 @@ def sweep_command(
     from unhub.experiments import preset, sweep
     from unhub.experiments.figure_data import SweepData
     from unhub.experiments.sweeps import sweep_stem
-    from unhub.report.result_files import write_figure
-    from unhub.report.result_tables import sweep_table
+    from unhub.reports.result_files import write_figure
+    from unhub.reports.result_tables import sweep_table
 
     data, chosen = Dataset.open(file), preset(protocol)
     folder: Path | None = None if output is None else Path(output)

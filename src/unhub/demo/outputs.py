@@ -21,7 +21,7 @@ from unhub.demo.clipart import Thumbnails
 from unhub.demo.demo_data import DemoData
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed
-from unhub.report.html import html_report
+from unhub.reports.html import html_report
 
 MEDIA = "media"
 TARGET_IDS, NEW_IDS = "targets.ids.txt", "new_targets.ids.txt"

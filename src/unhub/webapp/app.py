@@ -12,7 +12,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from unhub.analysis.session import Session
 from unhub.foundation import VERSION
-from unhub.report.palette import stylesheet
+from unhub.reports.palette import stylesheet
 from unhub.webapp.errors import add_error_handlers
 from unhub.webapp.projection import Maps, cache_folder
 from unhub.webapp.request_queue import RequestQueue

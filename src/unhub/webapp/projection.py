@@ -23,7 +23,7 @@ from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.optional import installed
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.metrics import k_occurrence
-from unhub.report.figures.hub_map import FEWEST, project
+from unhub.reports.figures.hub_map import FEWEST, project
 from unhub.scores import whole_matrix
 from unhub.webapp.errors import log, on_page
 

@@ -25,7 +25,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import argument, spoken
-from unhub.report.figures.items import thumbnail
+from unhub.reports.figures.items import thumbnail
 from unhub.webapp import schemas
 from unhub.webapp.errors import RESPONSES, on_page
 from unhub.webapp.projection import Map, Maps

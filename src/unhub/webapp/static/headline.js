@@ -22,7 +22,7 @@ const TITLES = {
   gini: ["Gini", "0 if all targets are retrieved equally often, 1 if one takes everything"],
 };
 
-/** The colour of a method by its title, as in every figure: report/palette.py makes these variables. */
+/** The colour of a method by its title, as in every figure: reports/palette.py makes these variables. */
 const colourOf = (title) =>
   `var(--method-${title.replace(/ as saved$/, "").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replace(/-$/, "")}, var(--ink))`;
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from unhub.experiments.result import SPARSITY, ResultTable, Row, better, metric_title, row_title
 from unhub.foundation.tables import escape, tabular
-from unhub.report.result_tables import number
+from unhub.reports.result_tables import number
 
 COLUMN, PAGE = 221.0, 453.0
 """points: the widths of a column and of the text of a two-column A4 article; most conferences have wider ones"""

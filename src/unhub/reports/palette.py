@@ -134,5 +134,5 @@ def stylesheet(*names: str) -> str:
 :root[data-theme="light"] {{ color-scheme: light; }}
 @media print {{ :root, :root:not([data-theme="light"]) {{ color-scheme: light; {printed} }} }}
 """
-    look = files("unhub.report") / "look"
+    look = files("unhub.reports") / "look"
     return "\n".join([variables, *((look / name).read_text(encoding="utf-8") for name in names)])

@@ -14,9 +14,9 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray
 from unhub.methods import title_of
 from unhub.metrics import k_occurrence
-from unhub.report.figures.axes import count_edges, plain_log
-from unhub.report.figures.style import blank, look
-from unhub.report.palette import series_styles
+from unhub.reports.figures.axes import count_edges, plain_log
+from unhub.reports.figures.style import blank, look
+from unhub.reports.palette import series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

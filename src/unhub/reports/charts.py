@@ -16,11 +16,11 @@ import numpy as np
 
 from unhub.analysis.model import Convergence, HeatMap, Lorenz, Occurrence, Sweep
 from unhub.foundation.optional import require
-from unhub.report.figures.axes import count_edges, plain_log, ticks_at
-from unhub.report.figures.style import look
-from unhub.report.figures.sweeps import share
-from unhub.report.formats import percent
-from unhub.report.palette import LIGHT, MAP, METHOD_STYLES, series_styles, with_variables
+from unhub.reports.figures.axes import count_edges, plain_log, ticks_at
+from unhub.reports.figures.style import look
+from unhub.reports.figures.sweeps import share
+from unhub.reports.formats import percent
+from unhub.reports.palette import LIGHT, MAP, METHOD_STYLES, series_styles, with_variables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from unhub.experiments.figure_data import Item, QueryResults
 from unhub.foundation.errors import InputError
-from unhub.report.figures.axes import refuse_empty
-from unhub.report.figures.captions import fitted, line_height
-from unhub.report.figures.items import BADGE, badge, box, draw_item, draw_picture
-from unhub.report.figures.style import BODY, INK, PAGE, SMALL, blank_sheet, look
-from unhub.report.palette import RIGHT
+from unhub.reports.figures.axes import refuse_empty
+from unhub.reports.figures.captions import fitted, line_height
+from unhub.reports.figures.items import BADGE, badge, box, draw_item, draw_picture
+from unhub.reports.figures.style import BODY, INK, PAGE, SMALL, blank_sheet, look
+from unhub.reports.palette import RIGHT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,20 @@ from dataclasses import replace
 from unhub.experiments.result import SPARSITY, ResultTable, Row, metric_title
 from unhub.foundation.errors import InputError
 from unhub.foundation.tables import escape
-from unhub.report.latex_cells import DAGGER, Cell, Grid, Line, Mark, direction, heading, marked, method, row_name, rules
-from unhub.report.result_tables import shared, title
+from unhub.reports.latex_cells import (
+    DAGGER,
+    Cell,
+    Grid,
+    Line,
+    Mark,
+    direction,
+    heading,
+    marked,
+    method,
+    row_name,
+    rules,
+)
+from unhub.reports.result_tables import shared, title
 
 RULE = r"\midrule"
 

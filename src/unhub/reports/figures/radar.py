@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhub.experiments.figure_data import FEWEST_AXES, RadarAxis
 from unhub.foundation.errors import InputError
-from unhub.report.figures.axes import numbers, refuse_empty
-from unhub.report.figures.captions import columns_of, extent, fitted, legend_above
-from unhub.report.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, blank_sheet, look
-from unhub.report.palette import series_styles
+from unhub.reports.figures.axes import numbers, refuse_empty
+from unhub.reports.figures.captions import columns_of, extent, fitted, legend_above
+from unhub.reports.figures.style import BODY, COLUMN, FAINT, INK, PAGE, SMALL, blank_sheet, look
+from unhub.reports.palette import series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

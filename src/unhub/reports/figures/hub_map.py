@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.foundation.errors import InputError, MissingDependencyError
 from unhub.foundation.optional import installed, require
 from unhub.foundation.types import FloatArray
-from unhub.report.figures.axes import numbers
-from unhub.report.figures.captions import DOT_SAMPLE, fitted, label_points, legend_above
-from unhub.report.figures.style import COLUMN, FAINT, SMALL, blank, look, settle
-from unhub.report.palette import BLACK, series_styles
+from unhub.reports.figures.axes import numbers
+from unhub.reports.figures.captions import DOT_SAMPLE, fitted, label_points, legend_above
+from unhub.reports.figures.style import COLUMN, FAINT, SMALL, blank, look, settle
+from unhub.reports.palette import BLACK, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

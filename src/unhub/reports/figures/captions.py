@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhub.foundation.optional import require
-from unhub.report.figures.style import BODY, DPI, INK, SMALL, UNKNOWN, families, no_font_has
-from unhub.report.palette import GREY
+from unhub.reports.figures.style import BODY, DPI, INK, SMALL, UNKNOWN, families, no_font_has
+from unhub.reports.palette import GREY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

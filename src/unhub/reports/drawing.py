@@ -11,7 +11,7 @@ from unhub.experiments import figure_data as values
 from unhub.experiments.result import QUERY_AWARE, TRANSDUCTIVE, series_name
 from unhub.experiments.sweep_cache import Point
 from unhub.experiments.sweep_jobs import BANK_QUERIES
-from unhub.report import figures
+from unhub.reports import figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

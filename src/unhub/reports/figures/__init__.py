@@ -1,13 +1,13 @@
 """Figures from plain data: each function returns a matplotlib figure; `save` writes it as PDF and PNG."""
 
 from unhub.experiments.figure_data import FEWEST_AXES, Item, QueryResults, RadarAxis
-from unhub.report.figures.bank_source import FEWEST_PAIRS, RankCorrelation, bank_source, spearman
-from unhub.report.figures.hub_map import hub_map, project
-from unhub.report.figures.radar import radar
-from unhub.report.figures.rankings import hub_queries, top5
-from unhub.report.figures.similarity import similarity
-from unhub.report.figures.style import COLUMN, PAGE, notes, save
-from unhub.report.figures.sweeps import PANELS, bank_size, tau_sweep
+from unhub.reports.figures.bank_source import FEWEST_PAIRS, RankCorrelation, bank_source, spearman
+from unhub.reports.figures.hub_map import hub_map, project
+from unhub.reports.figures.radar import radar
+from unhub.reports.figures.rankings import hub_queries, top5
+from unhub.reports.figures.similarity import similarity
+from unhub.reports.figures.style import COLUMN, PAGE, notes, save
+from unhub.reports.figures.sweeps import PANELS, bank_size, tau_sweep
 
 __all__ = [
     "COLUMN", "FEWEST_AXES", "FEWEST_PAIRS", "PAGE", "PANELS", "Item", "QueryResults", "RadarAxis", "RankCorrelation",

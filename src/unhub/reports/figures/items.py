@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from unhub.experiments.figure_data import Item
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.report.figures.captions import fitted, line_height
-from unhub.report.figures.style import DPI, INK, SMALL
-from unhub.report.palette import RIGHT, WRONG
+from unhub.reports.figures.captions import fitted, line_height
+from unhub.reports.figures.style import DPI, INK, SMALL
+from unhub.reports.palette import RIGHT, WRONG
 
 CHECK, CROSS = "\N{CHECK MARK}", "\N{BALLOT X}"
 BADGE = 0.14

@@ -14,9 +14,9 @@ from typing import Any
 from unhub.analysis.model import ReportData
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
-from unhub.report import charts, formats
-from unhub.report.figures.items import thumbnail
-from unhub.report.palette import stylesheet
+from unhub.reports import charts, formats
+from unhub.reports.figures.items import thumbnail
+from unhub.reports.palette import stylesheet
 
 LIMIT = 5_000_000
 """bytes of a report, at most"""
@@ -88,7 +88,7 @@ def _drawings(story: ReportData) -> dict[str, list[str]]:
 def _templates() -> Any:
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("unhub.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        loader=jinja2.PackageLoader("unhub.reports"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     for name in ("number", "signed", "percent", "place", "called", "one", "setting"):

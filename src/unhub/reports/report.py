@@ -79,7 +79,7 @@ def report(
         sweeps=[each for each in folders if each.is_dir()],
     )  # fmt: skip
     if path is not None:
-        from unhub.report.html import html_report
+        from unhub.reports.html import html_report
 
         text = html_report(result)
         with replace_file(Path(path)) as temporary:

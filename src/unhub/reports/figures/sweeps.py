@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
-from unhub.report.figures.axes import numbers, refuse_empty, refuse_missing, short, ticks_at
-from unhub.report.figures.captions import fitted, legend_above
-from unhub.report.figures.style import BODY, COLUMN, PAGE, blank, look, settle
-from unhub.report.palette import BASELINE, series_styles
+from unhub.reports.figures.axes import numbers, refuse_empty, refuse_missing, short, ticks_at
+from unhub.reports.figures.captions import fitted, legend_above
+from unhub.reports.figures.style import BODY, COLUMN, PAGE, blank, look, settle
+from unhub.reports.palette import BASELINE, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from unhub.foundation.errors import InputError
 from unhub.metrics import LEVEL
-from unhub.report.figures.axes import numbers, refuse_empty, refuse_missing, short
-from unhub.report.figures.captions import fitted, label_points, legend_above
-from unhub.report.figures.style import COLUMN, SMALL, blank, look, settle
-from unhub.report.palette import BASELINE, SERIES
+from unhub.reports.figures.axes import numbers, refuse_empty, refuse_missing, short
+from unhub.reports.figures.captions import fitted, label_points, legend_above
+from unhub.reports.figures.style import COLUMN, SMALL, blank, look, settle
+from unhub.reports.palette import BASELINE, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.metrics import antihub_share, skewness
-from unhub.report.figures.axes import count_edges, numbers, plain_log, refuse_missing
-from unhub.report.figures.captions import fitted
-from unhub.report.figures.style import BODY, COLUMN, INK, SMALL, blank, look, settle
-from unhub.report.palette import MAP, series_styles
+from unhub.reports.figures.axes import count_edges, numbers, plain_log, refuse_missing
+from unhub.reports.figures.captions import fitted
+from unhub.reports.figures.style import BODY, COLUMN, INK, SMALL, blank, look, settle
+from unhub.reports.palette import MAP, series_styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,10 +24,10 @@ from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed, require
 from unhub.foundation.safe_text import slug
 from unhub.metrics import Relevance
-from unhub.report.drawing import draw
-from unhub.report.figures import notes, save
-from unhub.report.latex_tables import latex
-from unhub.report.result_tables import result_csv, result_table, sweep_csv, title
+from unhub.reports.drawing import draw
+from unhub.reports.figures import notes, save
+from unhub.reports.latex_tables import latex
+from unhub.reports.result_tables import result_csv, result_table, sweep_csv, title
 
 SCHEMA_VERSION = 1
 GAIN = ("value", "low", "high", "level")
