@@ -12,6 +12,7 @@ from unhub import InputError
 from unhub.core import checks
 from unhub.dataset import Bank, Dataset
 from unhub.experiments.figures import FIGURES
+from unhub.experiments.reproduction import recorded_run
 from unhub.io import open_rows
 from unhub.reports.result_files import write_reproduction
 
@@ -52,7 +53,7 @@ def test_every_table_and_figure_of_arrays(in_memory, tmp_path):
         written = json.loads((tmp_path / table.name / "table.json").read_text())
         assert not [text for text in sentences(written) if re.search(r"\bNone\b", text)]
     with pytest.raises(InputError, match=r"run\.json names no experiment file; its data were arrays in memory"):
-        unhub.report(str(tmp_path), tmp_path / "report.html")
+        recorded_run(tmp_path)
 
 
 def test_the_facts_have_the_hash_of_each_array(in_memory, arrays):

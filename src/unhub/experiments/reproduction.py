@@ -113,7 +113,7 @@ def reproduce(
     compared: whether values are compared with the paper's.
     observer: receives every result as soon as it is computed.
 
-    Returns a Reproduction: tables, the values of figures, comparisons and notes. ``report.result_files`` writes it.
+    Returns a Reproduction: tables, the values of figures, comparisons and notes. ``reports.result_files`` writes it.
 
     >>> import numpy as np
     >>> scores = np.eye(20) + np.linspace(0, 0.5, 20)

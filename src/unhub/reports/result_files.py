@@ -61,8 +61,8 @@ class FolderWriter:
     def tables_finished(self, plan: Plan) -> None:
         """Notes which file was run and how, for ``unhub report FOLDER``; without it the tables are not of one run."""
         facts = {
-            "experiment": None if plan.run.data.path is None else str(plan.run.data.path),
-            "protocol": plan.run.preset.name, "bank": plan.bank, "command": self.command, "unhub": VERSION,
+            "experiment": None if plan.run.data.path is None else str(plan.run.data.path), "bank": plan.bank,
+            "protocol": plan.run.preset.name, "command": self.command, "unhub": VERSION,
         }  # fmt: skip
         folder = self.folder / plan.folder
         folder.mkdir(parents=True, exist_ok=True)
