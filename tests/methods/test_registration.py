@@ -60,7 +60,10 @@ WRONG = {
     "not frozen": (lambda: dataclass(type("Wrong", (Method,), {})), "put @dataclass.frozen=True. above"),
     "no name": (lambda: changed(name="No Name"), "its name is 'No Name'; give it a name of lower-case letters"),
     "a reserved name": (lambda: changed(name="saved"), "its name is 'saved'"),
-    "a name of ours": (lambda: changed(name="sn"), r"there is a method 'sn' already .unhub.methods.sn.SN.; choose"),
+    "a name of ours": (
+        lambda: changed(name="sn"),
+        r"there is a method 'sn' already .unhub.methods.sn_dbsn.SN.; choose",
+    ),
     "no title": (lambda: changed(title=None), "it has no title .str.; set it on the class or inherit"),
     "an unknown need": (lambda: changed(requires=frozenset({"gpu"})), "its requires holds 'gpu'; there are cross, tar"),
     "an unknown weight": (lambda: changed(marginals=frozenset({"age"})), "its marginals holds 'age'"),

@@ -7,18 +7,18 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
 from unhub.core.arrays import unit_rows
-from unhub.core.checks import check_dimension, survey_vectors
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
 from unhub.dataset.experiment_file import BANK_KEYS, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
+from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
 from unhub.dataset.items import Items, read_captions, read_items
 from unhub.dataset.reader import (
     Reader,
@@ -39,10 +39,10 @@ from unhub.dataset.sources import (
     relevance_source,
 )
 from unhub.dataset.task import Task, score_task, vector_task
-from unhub.foundation.errors import InputError, UnhubError
+from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
 from unhub.foundation.wording import Door, argument, in_python
-from unhub.io import Rows, open_rows, read_relevance
+from unhub.io import Rows, read_relevance
 from unhub.metrics import Relevance
 from unhub.scores import ScoreSource
 from unhub.stores import is_address
@@ -61,17 +61,6 @@ ARRAYS = (
 """fields that are addresses or arrays"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
-
-
-@dataclass(frozen=True, eq=False)
-class Inspection:
-    """One array of a dataset, opened, and everything that is wrong with it; of vectors also the lengths of the rows."""
-
-    rows: Rows | None = None
-    """None where there is none, or where it cannot be opened"""
-    problems: tuple[UnhubError, ...] = ()
-    lengths: tuple[float, float] | None = None
-    unit: bool | None = None
 
 
 class Dataset:
@@ -142,8 +131,8 @@ class Dataset:
     ) -> None:
         short = Bank(query_bank, target_bank, query_weight, query_bank_scores, cross_bank_scores, target_bank_scores)
         self.banks: dict[str, Bank] = dict(banks or {}) | ({} if short.empty else {BANK: short})
-        given = locals()
-        self._sources: dict[str, Any] = {part: given[part] for part in ARRAYS}
+        arguments = locals()
+        self._sources: dict[str, Any] = {part: arguments[part] for part in ARRAYS}
         self.name, self.model, self.modality, self.task_type = name, model, modality, task_type
         self.directions, self.metrics = tuple(directions), tuple(metrics)
         self.settings, self.path = dict(settings or {}), path
@@ -377,9 +366,9 @@ class Dataset:
 
         part: "queries", "targets" or "scores"; of a bank also "cross_scores" and "target_scores".
         """
-        look = self._inspect_matrix if part.endswith("scores") else self._inspect_vectors
+        look = inspect_matrix if part.endswith("scores") else inspect_vectors
         with self._lock:
-            return self._once(("inspect", bank or "", part), lambda: look(part, bank, progress))
+            return self._once(("inspect", bank or "", part), lambda: look(self, part, bank, progress))
 
     def weights(self, bank: str | None, size: int) -> FloatArray | None:
         """How much each query of a bank counts, read once; size: how many queries it has."""
@@ -505,7 +494,9 @@ class Dataset:
     def with_bank(self, name: str, bank: Bank) -> Dataset:
         """The same test set, with what was opened of it, and one bank in place of its own."""
         other = self._copy()
-        other._opened = {key: value for key, value in self._opened.items() if key[0] not in (*self.banks, name)}
+        other._opened = {
+            key: value for key, value in self._opened.items() if key[0] not in (*self.banks, name, "inspect")
+        }
         other.banks = {name: bank}
         return other
 
@@ -603,50 +594,6 @@ class Dataset:
             self._reader = self._reader.as_in_store(described)
             return rows
         return open_source(source, name=name, progress=progress)
-
-    def _inspect_vectors(self, part: str, bank: str | None, progress: Progress | None) -> Inspection:
-        source, key = self._vector_source(part, bank), (part,) if bank is None else (bank, part)
-        if source is None:
-            return Inspection()
-        gallery = key == ("targets",)
-        problems: list[UnhubError] = []
-
-        def tried(call: Callable[[], T]) -> T | None:
-            try:
-                return call()
-            except UnhubError as error:
-                problems.append(error)
-                return None
-
-        like = None if gallery else self.inspect("targets", progress=progress).rows
-        opened: Rows | None = self._opened.get(key)
-        rows = tried(lambda: self._load(source, part, bank, progress)) if opened is None else opened
-        if rows is None:
-            return Inspection(problems=tuple(problems))
-        nameless = rows
-        rows = tried(lambda: named(nameless, self._ids(part, bank))) or nameless
-        if like is not None:
-            tried(lambda: check_dimension(nameless, nameless.name, like, like.name))
-        survey = tried(lambda: survey_vectors(self._reader.kept(nameless, gallery=gallery)))
-        if survey is None:
-            return Inspection(rows, tuple(problems))
-        problems += self._reader.problems(rows, survey)
-        if not problems:
-            self._opened.setdefault(key, rows)
-        return Inspection(rows, tuple(problems), survey.lengths, survey.unit)
-
-    def _inspect_matrix(self, part: str, bank: str | None, progress: Progress | None) -> Inspection:
-        if self.source(part, bank) is None:
-            return Inspection()
-        try:
-            return Inspection(self._matrix(part, bank))
-        except UnhubError as error:
-            problem = error
-        try:  # its shape is still of use
-            rows = open_rows(self.source(part, bank), name=part if bank is None else ARGUMENTS[part])
-        except UnhubError:
-            return Inspection(problems=(problem,))
-        return Inspection(rows, (problem,))
 
     def _side(self, part: str) -> Rows:
         """The test queries or the gallery, opened; whether their vectors can be used is checked elsewhere."""

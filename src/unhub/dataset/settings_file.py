@@ -29,8 +29,8 @@ def read_settings(file: Path, kind: Literal["TOML", "YAML"]) -> Any:
         raise InputError(f"{file} is larger than {LARGEST:,} bytes, which is too much for settings; give another file.")
     text = data.decode("utf-8-sig", errors="replace")
     try:
-        said = _yaml(text) if kind == "YAML" else tomllib.loads(text.replace("\r\n", "\n"))
-        _count(said, _members, {}, 0)
+        settings = _yaml(text) if kind == "YAML" else tomllib.loads(text.replace("\r\n", "\n"))
+        _count(settings, _members, {}, 0)
     except RecursionError as error:
         raise InputError(f"{file} is not usable {kind}: it is nested too deeply; write plain settings.") from error
     except _Excess as error:
@@ -38,7 +38,7 @@ def read_settings(file: Path, kind: Literal["TOML", "YAML"]) -> Any:
     except Exception as error:  # tomllib's and PyYAML's own, which share no base
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{file} is not valid {kind}: {reason}.") from error
-    return said
+    return settings
 
 
 class _Excess(Exception):

@@ -36,7 +36,7 @@ from unhub.methods.registry import (
     title_of,
 )  # fmt: skip
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import DBSN, SN
+from unhub.methods.sn_dbsn import DBSN, SN
 from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, auto_temperature, fill_auto, resolve
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 

@@ -20,7 +20,7 @@ from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
 from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn import DBSN, SN
+from unhub.methods.sn_dbsn import DBSN, SN
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 from unhub.methods.validation import NAME, check_values, fault, fields_of
 
