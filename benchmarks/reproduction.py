@@ -24,7 +24,7 @@ from running import versions, write_json
 from unhub.dataset import Dataset
 from unhub.experiments import preset
 from unhub.experiments.figures import FigureSettings, figure_data, possible_figures
-from unhub.experiments.protocols import possible, result_table
+from unhub.experiments.paper_tables import possible, result_table
 from unhub.experiments.run import ONE_BANK, TWO_BANKS, Run
 from unhub.reports import result_files
 from unhub.reports.drawing import draw

@@ -8,7 +8,7 @@ import pytest
 from unhub import InputError
 from unhub.dataset import Dataset
 from unhub.experiments import reproduce
-from unhub.experiments.protocols import TABLES
+from unhub.experiments.paper_tables import TABLES
 from unhub.experiments.reference import compare, printed, refuse_unknown
 
 

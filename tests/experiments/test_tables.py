@@ -8,7 +8,7 @@ import pytest
 import unhub
 from unhub import InputError
 from unhub.dataset import Dataset
-from unhub.experiments import preset, protocols, reproduce
+from unhub.experiments import paper_tables, preset, reproduce
 from unhub.experiments.result import pairwise_tests
 from unhub.experiments.run import Run
 from unhub.foundation.tables import text
@@ -217,7 +217,7 @@ class NoMatrix(Dataset):
 
 
 def test_plans_of_a_large_matrix_are_left_out_before_it_is_made(written):
-    table = protocols.variants(Run(NoMatrix.open(written()), PAPER), largest_plan=100)
+    table = paper_tables.variants(Run(NoMatrix.open(written()), PAPER), largest_plan=100)
     assert "plans were left out: 3,600 entries are more than 100" in table.notes
 
 

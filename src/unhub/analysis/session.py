@@ -18,7 +18,7 @@ from unhub.api.running import Options, finite, measure_method
 from unhub.core.bias import Bias
 from unhub.core.parameters import strength_number
 from unhub.dataset import TEST_QUERIES, Dataset, Items, Task
-from unhub.experiments.presets import Preset, preset
+from unhub.experiments.protocols import Preset, preset
 from unhub.experiments.reproduction import recorded_run
 from unhub.experiments.run import Run
 from unhub.foundation.errors import InputError

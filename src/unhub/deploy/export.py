@@ -23,7 +23,7 @@ from unhub.foundation.types import Progress
 from unhub.stores import Collection, CorrectedIndex, Export, ExportPlan, Strategy, make_plan, open_store
 from unhub.stores.adapter import are_unit
 from unhub.stores.export_plan import State
-from unhub.stores.protocol import BLOCK
+from unhub.stores.interface import BLOCK
 from unhub.stores.vector_encoding import MOST_EFFORT
 
 

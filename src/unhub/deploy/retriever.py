@@ -22,7 +22,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores import Collection, Export, Metric, SearchResults, open_store
 from unhub.stores.adapter import unit_rows
-from unhub.stores.protocol import Searchable
+from unhub.stores.interface import Searchable
 
 FETCH = 200  # fetched for ten; what that finds depends on how strong the hubs are (``benchmarks/strategies.py``)
 

@@ -12,7 +12,7 @@ from unhub.api.correction import Correction
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores import Collection, Description, Export, ExportPlan, SearchResults
 from unhub.stores.adapter import unit_rows
-from unhub.stores.protocol import Searchable
+from unhub.stores.interface import Searchable
 
 PROBES = 200
 K = 10

@@ -12,8 +12,8 @@ from typing import Any
 
 from unhub.encoders import transformer
 from unhub.encoders.encoder import Encoder, LoadedModel, Runtime, call_model, choose_runtime, quiet
-from unhub.encoders.hub import PREFIX, ModelLocation, check_length, find_model, loading_error
 from unhub.encoders.media import KINDS, tower_of
+from unhub.encoders.model_hub import PREFIX, ModelLocation, check_length, find_model, loading_error
 from unhub.foundation.errors import InputError, MissingDependencyError, UnhubError
 from unhub.foundation.facade import facade
 from unhub.foundation.optional import require

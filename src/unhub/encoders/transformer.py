@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from unhub.encoders.encoder import LoadedModel, Runtime
-from unhub.encoders.hub import ModelLocation, check_length
 from unhub.encoders.media import tower_of
+from unhub.encoders.model_hub import ModelLocation, check_length
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.safe_text import reason_of

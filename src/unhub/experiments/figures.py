@@ -25,7 +25,7 @@ from unhub.experiments.figure_data import (
     SweepData,
     TopResultsData,
 )
-from unhub.experiments.presets import preset
+from unhub.experiments.protocols import preset
 from unhub.experiments.result import better, metric_title, series_name
 from unhub.experiments.run import Run
 from unhub.experiments.sweeps import run_sweep, sweep_stem, sweep_ways

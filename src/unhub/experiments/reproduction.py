@@ -13,8 +13,8 @@ from unhub.dataset import TEST_QUERIES, Dataset
 from unhub.experiments import figures as paper_figures
 from unhub.experiments.figure_data import FigureData
 from unhub.experiments.figures import FigureSettings, radar
-from unhub.experiments.presets import Preset, preset
-from unhub.experiments.protocols import paper_table, possible, result_table
+from unhub.experiments.paper_tables import paper_table, possible, result_table
+from unhub.experiments.protocols import Preset, preset
 from unhub.experiments.reference import Comparison, compare, refuse_unknown
 from unhub.experiments.result import ResultTable
 from unhub.experiments.run import Run

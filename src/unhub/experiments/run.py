@@ -14,7 +14,7 @@ from unhub.core.bias import Bias
 from unhub.core.parameters import count, seed_number
 from unhub.dataset import Dataset
 from unhub.experiments.hashes import contents
-from unhub.experiments.presets import Preset
+from unhub.experiments.protocols import Preset
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import Progress
 from unhub.foundation.wording import setting, spoken

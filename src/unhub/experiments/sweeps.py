@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unhub.api.facade import facade, open_dataset
 from unhub.dataset import TEST_QUERIES, Dataset
-from unhub.experiments.presets import Preset, preset
+from unhub.experiments.protocols import Preset, preset
 from unhub.experiments.run import Run
 from unhub.experiments.sweep_cache import Point, SweepCache
 from unhub.experiments.sweep_jobs import SWEEPS, SweepSettings, sources

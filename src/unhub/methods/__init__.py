@@ -1,11 +1,7 @@
 """Every method, one small file for each family; ``METHODS`` lists their names."""
 
-from unhub.methods.gc import GC
-from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
-from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
-from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
-from unhub.methods.none import NoCorrection
-from unhub.methods.protocol import (
+from unhub.methods.global_correction import GC
+from unhub.methods.interface import (
     AdditiveMethod,
     ClosedForm,
     Corrected,
@@ -17,6 +13,10 @@ from unhub.methods.protocol import (
     is_additive,
     is_matrix_only,
 )  # fmt: skip
+from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
+from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
+from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
+from unhub.methods.none import NoCorrection
 from unhub.methods.registry import (
     ADDITIVE,
     METHODS,

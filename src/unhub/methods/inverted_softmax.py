@@ -11,7 +11,7 @@ import numpy as np
 from unhub.core.logsumexp import column_logsumexp as block_logsumexp
 from unhub.core.parameters import Temperature, as_number, count, strength_number, temperature, validate
 from unhub.foundation.types import BoolArray, FloatArray
-from unhub.methods.protocol import ClosedForm, Corrected, CorrectRows, OneTemperature, TwoTemperatures
+from unhub.methods.interface import ClosedForm, Corrected, CorrectRows, OneTemperature, TwoTemperatures
 from unhub.scores import Banks, activation_set, column_logsumexp
 
 

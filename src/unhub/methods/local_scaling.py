@@ -10,7 +10,7 @@ import numpy as np
 from unhub.core.parameters import count, validate
 from unhub.core.topk import top_k
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, Method
+from unhub.methods.interface import CorrectRows, Method
 from unhub.scores import Banks, column_moments, column_top
 
 SMALLEST = 1e-12

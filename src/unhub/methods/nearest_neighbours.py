@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.core.parameters import count, not_negative, positive, strength_number, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import ClosedForm, CorrectRows, Method
+from unhub.methods.interface import ClosedForm, CorrectRows, Method
 from unhub.scores import Banks, column_means, column_top, columns
 
 BYTES, SLACK = 128, 64

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.core.parameters import strength_number, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import ClosedForm, Method
+from unhub.methods.interface import ClosedForm, Method
 from unhub.scores import Banks
 
 

@@ -13,12 +13,12 @@ from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import load_plugin, plugins
 from unhub.foundation.safe_text import short_repr
-from unhub.methods.gc import GC
+from unhub.methods.global_correction import GC
+from unhub.methods.interface import AdditiveMethod, Method, is_additive
 from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
 from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
 from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
-from unhub.methods.protocol import AdditiveMethod, Method, is_additive
 from unhub.methods.single_sinkhorn import SingleSinkhorn
 from unhub.methods.sn_dbsn import DBSN, SN
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK

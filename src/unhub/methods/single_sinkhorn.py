@@ -11,7 +11,7 @@ import numpy as np
 from unhub.core.logsumexp import ColumnSums, row_logsumexp
 from unhub.core.parameters import Temperature, as_number, optional_count, temperature, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, OneTemperature
+from unhub.methods.interface import CorrectRows, OneTemperature
 from unhub.scores import Banks, ScoreSource, blocks
 from unhub.solvers.sinkhorn import most_rounds, sinkhorn
 

@@ -17,7 +17,7 @@ from unhub.core.parameters import (
     validate,
 )  # fmt: skip
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import OneTemperature
+from unhub.methods.interface import OneTemperature
 from unhub.scores import Banks, JoinedScores, ScoreSource, SinkhornOperator, column_logsumexp, spread
 from unhub.solvers.sinkhorn import most_rounds, solve
 

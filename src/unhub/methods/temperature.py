@@ -10,7 +10,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.wording import setting
-from unhub.methods.protocol import Method
+from unhub.methods.interface import Method
 from unhub.scores import ScoreSource, Spread
 from unhub.scores import spread as spread_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.core.parameters import count, positive, validate
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import Corrected, Method
+from unhub.methods.interface import Corrected, Method
 from unhub.solvers.transport import assignment, smooth_plan, transport_plan
 
 MISSED = 0.1

@@ -12,7 +12,7 @@ from unhub.analysis.session import Session
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.dataset import Dataset
-from unhub.experiments.presets import Preset
+from unhub.experiments.protocols import Preset
 from unhub.experiments.reproduction import recorded_run
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.errors import InputError

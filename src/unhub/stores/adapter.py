@@ -16,7 +16,7 @@ from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.scores.embedding import vectors as read_rows
 from unhub.stores.address import Address, parse
-from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
+from unhub.stores.interface import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 T = TypeVar("T")
 

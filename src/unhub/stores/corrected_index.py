@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection
-from unhub.stores.protocol import BLOCK, Block, CorrectedIndex, SearchResults
+from unhub.stores.interface import BLOCK, Block, CorrectedIndex, SearchResults
 from unhub.stores.vector_encoding import VECTORS, VectorEncoding
 
 

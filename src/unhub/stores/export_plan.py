@@ -20,7 +20,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import setting
 from unhub.stores.adapter import Collection
-from unhub.stores.protocol import Description, Metric, Strategy
+from unhub.stores.interface import Description, Metric, Strategy
 from unhub.stores.vector_encoding import FILLED, MOST_EFFORT, PAD_TO, VECTORS, VectorEncoding, make_encoding
 
 LARGEST_SCALE = 4.0

@@ -23,7 +23,7 @@ from unhub.foundation import field_checks as checked
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import unit_rows
-from unhub.stores.protocol import Metric, Strategy
+from unhub.stores.interface import Metric, Strategy
 
 VECTORS: tuple[Strategy, ...] = ("augment", "constant_norm")  # write new vectors; others one number per item, or none
 PAD_TO = 8

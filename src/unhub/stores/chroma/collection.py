@@ -18,7 +18,7 @@ from unhub.stores.adapter import Collection, LazyModule, results_of
 from unhub.stores.address import Address
 from unhub.stores.chroma import items
 from unhub.stores.chroma.client import Connection, checked, no_store
-from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
+from unhub.stores.interface import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 T = TypeVar("T")
 errors = LazyModule("chromadb.errors", extra="chroma")

@@ -9,7 +9,7 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import are_unit
-from unhub.stores.protocol import Block, Description, Metric
+from unhub.stores.interface import Block, Description, Metric
 
 DIM = "unhub:dim"
 """key in the metadata of every collection that unhub makes, and of no other: unhub's mark. Chroma itself learns the

@@ -24,7 +24,7 @@ from unhub.stores.address import Address
 from unhub.stores.faiss import index as faiss_index
 from unhub.stores.faiss.spool import Spool
 from unhub.stores.faiss.vetting import other_file
-from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
+from unhub.stores.interface import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 SUFFIX = ".faiss"
 MARK = b"\nunhub: a corrected index that unhub export has written; unhub rollback removes it\n"

@@ -13,7 +13,7 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.stores.adapter import LazyModule
-from unhub.stores.protocol import BLOCK, Metric, Quantiser
+from unhub.stores.interface import BLOCK, Metric, Quantiser
 
 if TYPE_CHECKING:
     from unhub.stores.faiss.spool import Spool

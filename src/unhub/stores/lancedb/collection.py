@@ -18,9 +18,9 @@ from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection, are_unit, guarded
 from unhub.stores.address import Address
+from unhub.stores.interface import BLOCK, Abilities, Block, Description, Metric, SearchResults
 from unhub.stores.lancedb import index
 from unhub.stores.lancedb.rows import Columns, Writer, batches, blocks, columns
-from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
 from unhub.stores.vector_encoding import PAD_TO
 
 _SOURCE = re.compile(r",? \S+\.rs:\d+(:\d+)?|^lance error: (LanceError\(\w+\): )?")  # places in its source

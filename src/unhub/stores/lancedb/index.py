@@ -15,8 +15,8 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import LazyModule, checked_queries
 from unhub.stores.address import Address
+from unhub.stores.interface import Metric, Quantiser, SearchResults
 from unhub.stores.lancedb.rows import Columns, arrow, columns
-from unhub.stores.protocol import Metric, Quantiser, SearchResults
 
 lance_index = LazyModule("lancedb.index", extra="lancedb")
 KEY = b"unhub"  # unhub's mark in the schema of every table that it makes, with its metric and the indexes to build

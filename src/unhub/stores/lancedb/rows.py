@@ -14,7 +14,7 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import LazyModule
 from unhub.stores.address import Address
-from unhub.stores.protocol import Block
+from unhub.stores.interface import Block
 
 arrow = LazyModule("pyarrow", extra="lancedb")
 lance_schema = LazyModule("lancedb.schema", extra="lancedb")

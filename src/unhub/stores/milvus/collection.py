@@ -19,10 +19,10 @@ from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection, are_unit, checked_queries, results_of
 from unhub.stores.address import Address
+from unhub.stores.interface import BLOCK, Abilities, Block, Description, Metric, SearchResults
 from unhub.stores.milvus import rows
 from unhub.stores.milvus.connection import Connection, with_token
 from unhub.stores.milvus.shape import EFFORT_OPTIONS, MARK, Shape, shape_of
-from unhub.stores.protocol import BLOCK, Abilities, Block, Description, Metric, SearchResults
 
 QUERIES = 1024  # in one request
 INDEXED = 1024  # rows from which on Milvus gives a segment an index

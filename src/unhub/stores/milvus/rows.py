@@ -11,8 +11,8 @@ import numpy as np
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
+from unhub.stores.interface import Block
 from unhub.stores.milvus.shape import AT_LEAST_K, EFFORT_OPTIONS, Kind, Shape
-from unhub.stores.protocol import Block
 
 MOST_ROWS = 16_384  # that Milvus returns at once
 MOST_BYTES = 16 * 2**20  # of vectors in one message; a server takes 64 MiB in all by default

@@ -9,7 +9,7 @@ from typing import Any
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.stores.address import Address
-from unhub.stores.protocol import Metric, Quantiser
+from unhub.stores.interface import Metric, Quantiser
 
 METRICS: dict[Metric, str] = {"ip": "IP", "cosine": "COSINE", "l2": "L2"}
 DTYPES = {"FLOAT_VECTOR": "float32", "FLOAT16_VECTOR": "float16"}

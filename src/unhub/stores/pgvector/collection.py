@@ -14,10 +14,10 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection, are_unit, checked_queries
 from unhub.stores.address import Address
+from unhub.stores.interface import Abilities, Block, CorrectedIndex, Description, Metric, SearchResults
 from unhub.stores.pgvector.column import BiasColumn
 from unhub.stores.pgvector.session import PASSED_ON, Session
 from unhub.stores.pgvector.table import OPERATORS, Ranking, Table, blocks, condition, find, ids_alone, read, search
-from unhub.stores.protocol import Abilities, Block, CorrectedIndex, Description, Metric, SearchResults
 from unhub.stores.vector_encoding import VectorEncoding
 
 SAMPLE = 1000  # vectors that are checked for unit length

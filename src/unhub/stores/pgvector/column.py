@@ -25,10 +25,10 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import checked_queries, guarded
 from unhub.stores.address import Address
+from unhub.stores.interface import BLOCK, Block, SearchResults
 from unhub.stores.pgvector.fill import Waiting
 from unhub.stores.pgvector.session import Session
 from unhub.stores.pgvector.table import Index, Ranking, Table, condition, search
-from unhub.stores.protocol import BLOCK, Block, SearchResults
 from unhub.stores.vector_encoding import VectorEncoding
 
 _MARK = "unhub: bias to add to the similarity of "  # how the comment on every column that unhub made begins

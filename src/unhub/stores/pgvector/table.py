@@ -18,8 +18,8 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import results_of
 from unhub.stores.address import Address
+from unhub.stores.interface import Block, Metric, SearchResults
 from unhub.stores.pgvector.session import AT_ONCE, Session, sql
-from unhub.stores.protocol import Block, Metric, SearchResults
 
 OPERATORS: dict[Metric, str] = {"ip": "<#>", "cosine": "<=>", "l2": "<->"}  # -t.q, 1 - cosine, Euclidean distance
 LARGEST_EF = 1000  # the most that hnsw.ef_search may be; an iterative scan goes on beyond it

@@ -11,8 +11,8 @@ from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import FloatArray
 from unhub.stores.adapter import Collection, are_unit, checked_queries, results_of
 from unhub.stores.address import Address
-from unhub.stores.protocol import Abilities, Block, CorrectedIndex, Description, Metric, SearchResults
-from unhub.stores.qdrant.corrected_index import BiasField, BiasVector
+from unhub.stores.interface import Abilities, Block, CorrectedIndex, Description, Metric, SearchResults
+from unhub.stores.qdrant.corrected_points import BiasField, BiasVector
 from unhub.stores.qdrant.engine import DISTANCES, MARK, Engine, Having, Point, SearchRequest, chosen, order, own_ids
 from unhub.stores.vector_encoding import VectorEncoding
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.stores.address import Address
-from unhub.stores.protocol import Metric, Quantiser
+from unhub.stores.interface import Metric, Quantiser
 
 MARK = "_unhub_"  # in the name of every collection, vector and field that unhub makes; none of it is the user's data
 METRICS: dict[str, Metric] = {"Dot": "ip", "Cosine": "cosine", "Euclid": "l2"}

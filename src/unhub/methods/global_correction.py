@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from unhub.foundation.types import FloatArray
-from unhub.methods.protocol import CorrectRows, Method
+from unhub.methods.interface import CorrectRows, Method
 from unhub.scores import Banks, Budget, ScoreSource
 
 SLAB = 1024

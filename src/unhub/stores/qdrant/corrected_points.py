@@ -19,7 +19,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.stores.protocol import BLOCK, Block, SearchResults
+from unhub.stores.interface import BLOCK, Block, SearchResults
 from unhub.stores.qdrant.engine import Having, own_ids
 from unhub.stores.vector_encoding import PAD_TO, VectorEncoding, padded
 
