@@ -62,8 +62,8 @@ MUTANTS = [
     Mutant(
         "search takes the bias away",
         "scores/search.py",
-        "top_k(scores + self.bias.astype(scores.dtype), self.k)",
-        "top_k(scores - self.bias.astype(scores.dtype), self.k)",
+        "top_k(scores + self.bias.astype(scores.dtype, copy=False), self.k)",
+        "top_k(scores - self.bias.astype(scores.dtype, copy=False), self.k)",
     ),
     Mutant(
         "log-sum-exp has lost its exp",

@@ -170,7 +170,7 @@ class Correction:
         rows = self._reader.vectors(queries, "queries", like=gallery)
         bias = self.bias if corrected else np.zeros_like(self.bias)
         bank = self._reader.products(rows, gallery)
-        source = with_progress(Banks(bank), "search", progress).queries
+        source = bank if progress is None else with_progress(Banks(bank), "search", progress).queries
         scores, columns = search(source, bias, k, self._reader.execution(bank))
         if output == "torch":
             best = Hits(columns, scores, columns) if is_tensor(columns) else _as_tensors(columns, scores)
@@ -330,7 +330,7 @@ class Correction:
 def _as_rows(queries: Any) -> tuple[Any, bool]:
     """The queries as a matrix, and whether it was a single vector."""
     single = len(getattr(queries, "shape", ())) == 1
-    if isinstance(queries, list | tuple) and queries and all(isinstance(each, int | float) for each in queries):
+    if type(queries) in (list, tuple) and queries and all(isinstance(each, int | float) for each in queries):
         queries, single = np.asarray(queries, dtype=np.float32), True
     return (queries[None, :] if single else queries), single
 

@@ -13,7 +13,7 @@ from unhub.foundation import facade as base
 from unhub.foundation.errors import InputError
 from unhub.foundation.facade import warn as warn
 from unhub.foundation.wording import argument
-from unhub.methods import hyper_parameters
+from unhub.methods import HyperParameters, hyper_parameters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def facade(function: Callable[P, T]) -> Callable[P, T]:
     """The function; a keyword that it does not have is an error with the name that was probably meant."""
-    return base.facade(function, hyper_parameters)
+    return base.facade(function, hyper_parameters, HyperParameters.__annotations__)
 
 
 def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Dataset:

@@ -56,12 +56,15 @@ def survey_vectors(rows: Sliceable) -> VectorSurvey:
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             block = stored.astype(np.float32, copy=False)
             square = np.einsum("ij,ij->i", block, block)
-            if not (square.min() > SAFE and square.max() < 1 / SAFE):
-                square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
-                finite = np.isfinite(block).all(axis=1)
-                bad.extend((start + np.flatnonzero(~finite)).tolist())
-                zero.extend((start + np.flatnonzero(square == 0)).tolist())
-                square = square[finite & (square > 0)]
+            low, high = float(square.min()), float(square.max())
+            if low > SAFE and high < 1 / SAFE:
+                shortest, longest = min(shortest, low), max(longest, high)
+                continue
+            square = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+        finite = np.isfinite(block).all(axis=1)
+        bad.extend((start + np.flatnonzero(~finite)).tolist())
+        zero.extend((start + np.flatnonzero(square == 0)).tolist())
+        square = square[finite & (square > 0)]
         if square.size:
             shortest, longest = min(shortest, float(square.min())), max(longest, float(square.max()))
     return VectorSurvey(tuple(bad), tuple(zero), float(np.sqrt(shortest)), float(np.sqrt(longest)))

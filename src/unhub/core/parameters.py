@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, Literal, SupportsFloat, SupportsIndex
+from typing import Any, Literal
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.wording import setting
@@ -96,7 +96,7 @@ def _bounded(name: str, value: Any, holds: Callable[[float], bool], advice: str)
 
 def _number(value: Any) -> float | None:
     """A finite Python float, or None for anything that is not one number."""
-    if isinstance(value, bool | str | bytes) or not isinstance(value, SupportsFloat | SupportsIndex):
+    if isinstance(value, bool | str | bytes | bytearray):
         return None
     try:
         number = float(value)

@@ -165,7 +165,7 @@ class Reader:
     def execution(self, bank: ScoreSource) -> Execution:
         """How to compute with this bank; its memory as given, or half of what is free where scores are made."""
         free = device_memory(bank.array_like) if self.memory is None else None
-        return replace(local(self.executor), memory=self._memory if free is None else free // 2)
+        return local(self.executor, memory=self._memory if free is None else free // 2)
 
     def rows_at_once(self, *galleries: int) -> int:
         """Rows of a block that spans galleries of these sizes side by side."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -19,7 +19,10 @@ LEAST_MEMORY = 32 << 20
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 
-_SEARCHES = Demand()  # of this process
+_SEARCHES = Demand()
+"""searches of this process"""
+
+_PLAIN = Execution()
 _can_compile = cache(room_for_compiler)
 
 
@@ -52,12 +55,15 @@ def local(executor: Execution | Executor | None = None, *, memory: str | int | N
     executor: settings of execution, or an executor for the shards, or None.
     memory: bytes for scores, if ``executor`` does not say; None leaves it open.
     """
-    base = executor if isinstance(executor, Execution) else Execution(executor=executor)
-    return replace(
-        base,
+    base = executor if isinstance(executor, Execution) else _PLAIN
+    return Execution(  # not by replace, which would be a good part of the time of a small search
         memory=memory_bytes(memory) if base.memory is None and memory is not None else base.memory,
         threads=base.threads or processors(),
         compiled=base.compiled if _can_compile() else False,
+        small=base.small,
+        block_rows=base.block_rows,
+        clock=base.clock,
+        executor=base.executor if base is executor else executor,  # type: ignore[arg-type]
         demand=base.demand or _SEARCHES,
     )
 
@@ -70,6 +76,8 @@ def memory_bytes(memory: str | int | None) -> int:
     """
     if memory is None:
         return default_memory()
+    if type(memory) is int and memory > 0:
+        return memory
     parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(memory))
     if parts is None or parts[2].lower() not in UNITS or float(parts[1]) <= 0:
         raise InputError("memory", f"is {memory!r}", "give a size such as '64MB' or '2GB' (units: B, kB, MB, GB, TB)")

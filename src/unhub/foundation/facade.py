@@ -15,19 +15,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def facade(function: Callable[P, T], more: Callable[[], list[str]] = list) -> Callable[P, T]:
+def facade(function: Callable[P, T], more: Callable[[], list[str]] = list, usual: Iterable[str] = ()) -> Callable[P, T]:
     """The function; a keyword that it does not have is an error with the name that was probably meant.
 
-    more: the names that a ``**keyword`` parameter of the function takes.
+    more: the names that a ``**keyword`` parameter of the function takes. usual: most of them, known without a call.
     """
     signature = inspect.signature(function).parameters
     takes_more = any(each.kind is each.VAR_KEYWORD for each in signature.values())
     arguments = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
+    common = {*arguments, *(usual if takes_more else ())}
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            known = arguments + (more() if takes_more and name not in arguments else [])
+        for name in kwargs.keys() - common:
+            known = arguments + (more() if takes_more else [])
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
                 hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}."

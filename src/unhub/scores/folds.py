@@ -67,6 +67,8 @@ class FoldShard:
 def fold(source: ScoreSource, by: Fold, execution: Execution = ONCE) -> Any:
     """What a fold gives over all rows of a source, from as many shards as the executor has."""
     quick = by.quick(source, execution)
+    if execution.executor is None:  # one shard, here
+        return by.finish(FoldShard(source, 0, by, quick, execution).run())
     ranges = execution.shards(source.shape[0])
     each = execution.part(len(ranges))
     shards = [FoldShard(rows(source, *ends), ends[0], by, quick, each) for ends in ranges]

@@ -64,8 +64,9 @@ class TopTargets(Fold):
         elif quick and suits(scores):
             self._compiled(scores, values[place], columns[place], threads)
         else:
-            values[place], columns[place] = top_k(scores + self.bias.astype(scores.dtype), self.k)
-        columns[place] += self.offset
+            values[place], columns[place] = top_k(scores + self.bias.astype(scores.dtype, copy=False), self.k)
+        if self.offset:
+            columns[place] += self.offset
         return state
 
     def merge(self, left: Any, right: Any) -> Any:
