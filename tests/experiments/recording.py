@@ -1,9 +1,4 @@
-"""What a run asked of a dataset, and what was passed to functions, without replacing any of them."""
-
-import inspect
-import sys
-from collections import defaultdict
-from contextlib import contextmanager
+"""Which tasks a run asks of a dataset."""
 
 from unhub.dataset import Dataset
 
@@ -22,20 +17,3 @@ class RecordedDataset(Dataset):
     def task(self, direction="forward", bank=None, **more):
         self.tasks.append((bank, direction))
         return super().task(direction, bank, **more)
-
-
-@contextmanager
-def recorded_calls(*functions):
-    """While this lasts, the arguments of every call of these functions in this thread, by the function's name."""
-    calls, names = defaultdict(list), {inspect.unwrap(each).__code__: each.__name__ for each in functions}
-
-    def record(frame, event, _):
-        if event == "call" and frame.f_code in names:
-            calls[names[frame.f_code]].append(dict(frame.f_locals))
-
-    before = sys.getprofile()
-    sys.setprofile(record)
-    try:
-        yield calls
-    finally:
-        sys.setprofile(before)

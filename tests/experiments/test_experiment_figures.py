@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from experiments.recording import RecordedDataset, recorded_calls
+from experiments.recording import RecordedDataset
 from PIL import Image
 
 from unhub import InputError
@@ -54,10 +54,11 @@ def reproduced(files, folder, progress=None, **more):
 
 
 @pytest.fixture
-def caught():
-    """What the drawing functions are given."""
-    with recorded_calls(figures.radar, figures.similarity, figures.hub_map, figures.top5, figures.hub_queries) as calls:
-        yield calls
+def caught(calls_of):
+    """What a drawing function is given, by its name."""
+    functions = (figures.radar, figures.similarity, figures.hub_map, figures.top5, figures.hub_queries)
+    with calls_of(*functions) as calls:
+        yield lambda name: [call for call in calls if call["def"] == name]
 
 
 @pytest.mark.parametrize("name", list(FIGURES))
@@ -70,7 +71,7 @@ def test_every_figure_is_drawn_as_pdf_and_png(shown, tmp_path, name):
 
 def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
     drawn("similarity", shown())
-    given = caught["similarity"][0]
+    given = caught("similarity")[0]
     before, after = given["before"], given["after"]
     queries, targets = arrays["test"]
     scores = queries @ targets.T
@@ -80,7 +81,7 @@ def test_the_counts_are_those_of_the_scores(shown, arrays, caught):
     for counts, matrix in ((given["counts_before"], before), (given["counts_after"], after)):
         np.testing.assert_array_equal(counts, k_occurrence(np.argsort(-matrix, axis=1)[:, :10], 60))
     assert given["names"] == ("no correction", "SN (transductive)")
-    np.testing.assert_allclose(caught["similarity"][1]["before"], scores.T, atol=1e-6)
+    np.testing.assert_allclose(caught("similarity")[1]["before"], scores.T, atol=1e-6)
 
 
 @pytest.mark.parametrize("count", [5, 7])
@@ -94,9 +95,9 @@ def test_some_scores_are_evenly_spaced_rows(shown, arrays, count):
 
 def test_a_bank_with_targets_is_shown_with_dbsn(shown, caught):
     drawn("similarity", shown(bank="train"))
-    assert caught["similarity"][0]["names"] == ("no correction", "DBSN")
+    assert caught("similarity")[0]["names"] == ("no correction", "DBSN")
     drawn("radar", shown(bank="train"))
-    axes, series = caught["radar"][0]["axes"], caught["radar"][0]["series"]
+    axes, series = caught("radar")[0]["axes"], caught("radar")[0]["series"]
     assert [axis.label for axis in axes][:2] == ["forward R@1", "forward R@5"]
     assert [axis.larger_is_better for axis in axes] == [True, True, True, False, False] * 2
     run = shown(bank="train").run
@@ -111,7 +112,7 @@ def test_the_hub_is_the_one_that_is_first_most_often(shown, arrays, caught, tmp_
     scores = arrays["test"][0] @ arrays["test"][1].T
     first = scores.argmax(axis=1)
     hub = np.bincount(first).argmax()
-    item, queries = caught["hub_queries"][0]["hub"], caught["hub_queries"][0]["queries"]
+    item, queries = caught("hub_queries")[0]["hub"], caught("hub_queries")[0]["queries"]
     assert item.caption == str(hub)
     assert [each.caption for each in queries] == [f"caption {row}" for row in np.flatnonzero(first == hub)]
     assert [each.right for each in queries] == [row == hub for row in np.flatnonzero(first == hub)]
@@ -125,7 +126,7 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
     parts = 'queries = "test_queries.npy"\ntargets = "test_targets.npy"\nmedia = "media"'
     given = shown(test=parts)
     drawn("top5", given)
-    items = caught["top5"][0]["items"]
+    items = caught("top5")[0]["items"]
     view, back = given.run.pairs().values()
     for item in items:
         query = int(item.query)
@@ -144,7 +145,7 @@ def test_five_best_show_wins_and_losses_with_pictures(shown, caught, tmp_path):
 def test_a_map_has_every_kind_and_the_hubs(shown, caught):
     given = shown(map_points=20)
     drawn("hub-map", given)
-    (shown_map,) = caught["hub_map"]
+    (shown_map,) = caught("hub_map")
     kinds, often = shown_map["kinds"], shown_map["counts"]
     assert len(shown_map["points"]) == 60
     assert {kind: kinds.count(kind) for kind in kinds} == {"query": 20, "target": 20, "query of val": 20}
@@ -207,7 +208,7 @@ def test_several_files_have_one_radar_and_one_table(written, tmp_path, caught):
     second.write_text(first.read_text().replace('"Small"', '"Large"'))
     wanted = {"tables": ["query-aware"], "figures": ["radar"]}
     reproduced([first, second], tmp_path / "out", **wanted)
-    axes = caught["radar"][-1]["axes"]
+    axes = caught("radar")[-1]["axes"]
     assert [axis.label for axis in axes] == ["Small forward", "Small reverse", "Large forward", "Large reverse"]
     text = (tmp_path / "out" / "query-aware.tex").read_text()
     assert "Small" in text
@@ -265,11 +266,11 @@ def test_models_of_one_dataset_have_axes_of_their_own(written, caught):
     first, other, third = (Dataset.open(path) for _ in range(3))
     other.model, third.name = "another", "Other"
     draw(radar([Run(each, preset("paper")) for each in (first, other, third)]))
-    axes, series = caught["radar"][0]["axes"], caught["radar"][0]["series"]
+    axes, series = caught("radar")[0]["axes"], caught("radar")[0]["series"]
     assert [axis.label for axis in axes] == ["Small, made t2v", "Small, another t2v", "Other t2v"]
     assert all(axis.most == 100 for axis in axes)
     draw(radar([Run(each, preset("paper")) for each in (first, third)]))
-    labels = [axis.label for axis in caught["radar"][1]["axes"]]
+    labels = [axis.label for axis in caught("radar")[1]["axes"]]
     assert labels[:2] == ["Small t2v R@1", "Small t2v R@5"], "two would be too few, so there are metrics"
     assert len(set(labels)) == len(labels)
     assert "SN (transductive)" in series
@@ -281,9 +282,9 @@ def test_few_classes_are_counted_at_their_first_place(written, arrays, tmp_path,
     said = 'queries = "test_queries.npy"\ntargets = "classes.npy"\nrelevant = "class_of.npy"'
     path = written(dataset='task = "classification"', test=said, banks=())
     reproduced([path], tmp_path / "out", figures=["similarity", "radar"])
-    assert caught["similarity"][0]["k"] == 1
-    assert caught["similarity"][0]["counts_before"].sum() == 60
-    assert [axis.label for axis in caught["radar"][0]["axes"]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
+    assert caught("similarity")[0]["k"] == 1
+    assert caught("similarity")[0]["counts_before"].sum() == 60
+    assert [axis.label for axis in caught("radar")[0]["axes"]] == ["forward acc@1", "forward acc@5", "forward acc@10"]
 
 
 def test_a_radar_needs_axes(written, tmp_path):

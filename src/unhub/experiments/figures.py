@@ -183,8 +183,9 @@ def _hub_map(settings: FigureSettings) -> Iterator[FigureData]:
         labels = [pair.targets.names[each] if kind == "target" else "" for each in chosen]
         names += [each if " " in each else each.rpartition("/")[2] for each in labels]  # a path by its last part
     note = f"in brackets: queries with it among their {k} best" if k > 1 else "in brackets: queries it is first for"
-    stem = settings.stem("hub-map")
-    yield HubMapData(stem, np.concatenate(vectors), kinds, np.concatenate(often), names, note, settings.seed)
+    yield HubMapData(
+        settings.stem("hub-map"), np.concatenate(vectors), kinds, np.concatenate(often), names, note, settings.seed
+    )
 
 
 def _top_results(settings: FigureSettings) -> Iterator[FigureData]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,11 @@ def hashes(data: Dataset) -> dict[str, str]:
     digests = {}
     for key, source in data.parts().items():
         if not isinstance(source, str | os.PathLike):
-            digests[key] = _array_hash(_blocks(data, key, source))
+            digest = hashlib.sha256()
+            for block in _blocks(data, key, source):
+                digest.update(f"{block.dtype.str} {block.shape}\0".encode())
+                digest.update(np.ascontiguousarray(block).data)
+            digests[key] = digest.hexdigest()
         elif (path := Path(os.fspath(source).partition(SEPARATOR)[0])).exists():
             digests[key] = hash_of(path)
     return digests
@@ -57,14 +61,6 @@ def _digest(path: Path, states: tuple[tuple[str, int, int], ...]) -> str:
         with open_regular(file) as read:
             while chunk := read.read(CHUNK):
                 digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _array_hash(blocks: Iterable[AnyArray]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(f"{block.dtype.str} {block.shape}\0".encode())
-        digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
 
 

@@ -169,7 +169,6 @@ def _part(bank: Bank, rows: IntArray, others: IntArray | None) -> Bank:
 
 
 def _draw(rng: np.random.Generator, count: int, ratio: float) -> IntArray:
-    """Some of so many rows, in order."""
     return np.sort(rng.choice(count, min(count, max(1, round(ratio * count))), replace=False))
 
 

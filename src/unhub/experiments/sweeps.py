@@ -1,7 +1,4 @@
-"""Sweeps: the effect of temperature, bank size, bank source, strength and iterations.
-
-Each is a list of jobs whose points are saved as they come, so that an interrupted sweep continues.
-"""
+"""Sweeps over temperature, bank size, bank source, strength and iterations; an interrupted one continues."""
 
 from __future__ import annotations
 

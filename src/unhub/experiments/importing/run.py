@@ -24,9 +24,7 @@ from unhub.io import Ids, read_ids
 
 DIRECTIONS = {"image": ("t2i", "i2t"), "video": ("t2v", "v2t"), "audio": ("t2a", "a2t")}
 """from texts to the targets of a modality, and back, as the paper calls them"""
-UNKNOWN = ("forward", "reverse")
 FILE = "experiment.toml"
-BY_ORDER = "the order of the rows"
 CHANCE = 3.0
 """times the share that chance gives: with no more, scores and answers do not belong together"""
 FEWEST_TO_DOUBT = 20
@@ -88,7 +86,11 @@ def import_published(
     if dump.captions is not None:
         known = answers.target if whole else None
         texts["captions"] = read_captions(opener, dump.captions, ids=ids, target=known, used=arrays.used, left=target)
-    about = {"name": name or place.name, "model": model, "directions": DIRECTIONS.get(modality or "", UNKNOWN)}
+    about = {
+        "name": name or place.name,
+        "model": model,
+        "directions": DIRECTIONS.get(modality or "", ("forward", "reverse")),
+    }
     about |= {} if modality is None else {"modality": modality}
     notes = (*arrays.notes, answers.note, *_doubt(arrays, dump, target))
     parts = {where: WrittenFile(_file(where), each.shape, each.file.place) for where, each in arrays.parts.items()}
@@ -97,7 +99,7 @@ def import_published(
             _save(folder / parts[where].file, matrix, progress)
         if not np.array_equal(target, np.arange(arrays.targets.count)):
             np.save(folder / "relevant.npy", target)
-            parts["test.relevant"] = WrittenFile("relevant.npy", target.shape, dump.relevant or BY_ORDER)
+            parts["test.relevant"] = WrittenFile("relevant.npy", target.shape, dump.relevant or "the order of the rows")
         for part, lines in texts.items():
             if lines is not None:
                 (folder / f"{part}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
