@@ -77,8 +77,10 @@ Protocol = Annotated[
 ]
 
 FAISS = (".faiss", ".index")
-TEMPERATURES = ("tau", "tau1", "tau2")
-HYPER_PARAMETERS = (*TEMPERATURES, "iterations", "tol", "strength", "k", "alpha", "w", "gamma", "reg")
+HYPER_PARAMETERS = (
+    "tau", "tau1", "tau2", "iterations", "tol", "strength", "k", "alpha", "w", "gamma", "reg",
+)  # fmt: skip
+"""options of fit and evaluate; the methods check their values"""
 ExperimentProtocol = Annotated[
     str | None, value("auto|paper|authors", "Settings of the methods: unhub's own (auto), or published.", "--protocol")
 ]
@@ -99,7 +101,7 @@ def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
     values = {name: context.params[name] for name in names if context.params.get(name) is not None}
     for name, value in values.items():
         check_url(name, value)
-    return {name: _temperature(name, value) if name in TEMPERATURES else value for name, value in values.items()}
+    return {name: _number(value) if name in HYPER_PARAMETERS else value for name, value in values.items()}
 
 
 def check_url(name: str, value: Any) -> None:
@@ -156,10 +158,9 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _temperature(name: str, text: str) -> str | float:
-    if text == "auto":
-        return text
+def _number(value: Any) -> Any:
+    """The number that a text says, such as "0.1"; anything else, such as "auto", as it is."""
     try:
-        return float(text)
+        return float(value) if isinstance(value, str) else value
     except ValueError:
-        raise InputError(name, f"is {text!r}", "give a positive number, or auto") from None
+        return value
