@@ -60,7 +60,7 @@ def test_no_id_turns_the_text_of_a_report(run: Run) -> None:
     text = Path("r.html").read_text("utf-8")
     assert not re.search("[\x1b\u202a-\u202e\u2066-\u2069]", text)
     assert r"a\u202egnp.exe\u2066\u001b" in text
-    data = re.search('<script type="application/json" id="story">(.*?)</script>', text, re.DOTALL)
+    data = re.search('<script type="application/json" id="report-data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
     assert json.loads(data[1])["hubs"][0]["name"].startswith(name)
 

@@ -108,7 +108,7 @@ def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f"{folder}/report.html" in text
     assert len(page.encode()) < 5_000_000
-    inside = json.loads(re.search(r'id="story">(.*?)</script>', page, re.DOTALL)[1])
+    inside = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
     assert inside["verdict"]["kind"] == "use"
     assert summary["verdict"]["why"] in inside["verdict"]["sentence"]
     assert inside["noun"] == "emoji"

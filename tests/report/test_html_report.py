@@ -65,7 +65,7 @@ def test_nothing_comes_from_outside(text):
     named = re.findall(r'(?:src|href)="([^"]*)"', text)
     assert named
     assert all(each.startswith(("data:image/", "#")) for each in named)
-    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="story">']
+    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="report-data">']
     assert not re.search(r"\bon\w+=", text.partition("<script")[0])
 
 
@@ -78,8 +78,8 @@ def test_ids_are_unique_and_every_reference_has_one(text):
     }
 
 
-def test_the_story_inside_is_the_story(told, text):
-    inside = re.search(r'id="story">(.*?)</script>', text, re.DOTALL)[1]
+def test_the_data_inside_is_the_data_of_the_report(told, text):
+    inside = re.search(r'id="report-data">(.*?)</script>', text, re.DOTALL)[1]
     assert "<" not in inside
     assert json.loads(inside)["headline"] == told.to_dict()["headline"]
 

@@ -28,11 +28,11 @@ UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2
 of a file name that are not UTF-8"""
 
 
-def html_report(story: ReportData) -> str:
+def html_report(report: ReportData) -> str:
     """The text of the report; pictures are left out where it would be too large with them."""
-    drawings = _drawings(story)
-    text = _render(story, drawings, *thumbnails(story.pictures))
-    return text if len(text.encode("utf-8")) <= LIMIT else _render(story, drawings, {}, [TOO_LARGE])
+    drawings = _drawings(report)
+    text = _render(report, drawings, *thumbnails(report.pictures))
+    return text if len(text.encode("utf-8")) <= LIMIT else _render(report, drawings, {}, [TOO_LARGE])
 
 
 def _escaped(text: str) -> str:
@@ -44,26 +44,26 @@ def _escaped(text: str) -> str:
     return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _render(story: ReportData, drawings: dict[str, list[str]], pictures: dict[str, str], notes: list[str]) -> str:
+def _render(report: ReportData, drawings: dict[str, list[str]], pictures: dict[str, str], notes: list[str]) -> str:
     safe = require("markupsafe", extra="report").Markup
     template = _templates().get_template("report.html.j2")
     text = template.render(
-        story=story,
-        notes=[*story.notes, *notes],
+        report=report,
+        notes=[*report.notes, *notes],
         style=safe(stylesheet("tokens.css", "report.css")),
-        data=safe(embedded(story)),
+        data=safe(embedded(report)),
         pictures=pictures,
-        verdict=formats.VERDICTS[story.verdict.kind],
-        chosen=next(line for line in story.table.lines if line.label == story.method),
-        transductive=any(line.transductive for line in story.table.lines),
+        verdict=formats.VERDICTS[report.verdict.kind],
+        chosen=next(line for line in report.table.lines if line.label == report.method),
+        transductive=any(line.transductive for line in report.table.lines),
         drawn={key: [safe(each) for each in value] for key, value in drawings.items()},
     )
     return _escaped(text)
 
 
-def embedded(story: ReportData) -> str:
+def embedded(report: ReportData) -> str:
     """The data as JSON that no browser takes for markup; the cells of the heat map are in its picture."""
-    plain = story.to_dict()
+    plain = report.to_dict()
     plain["heat"] = {name: plain["heat"][name] for name in ("rows", "columns", "low", "high")}
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
@@ -71,16 +71,16 @@ def embedded(story: ReportData) -> str:
     return text
 
 
-def _drawings(story: ReportData) -> dict[str, list[str]]:
-    maps = [charts.heat(story.heat, charts.NONE, after=False)]
-    if story.heat.after is not None:
-        maps.append(charts.heat(story.heat, story.name, after=True))
+def _drawings(report: ReportData) -> dict[str, list[str]]:
+    maps = [charts.heat(report.heat, charts.NONE, after=False)]
+    if report.heat.after is not None:
+        maps.append(charts.heat(report.heat, report.name, after=True))
     return {
-        "occurrences": [charts.occurrence(each, story.name) for each in story.occurrences],
-        "lorenz": [charts.lorenz(story.lorenz, story.name)],
+        "occurrences": [charts.occurrence(each, report.name) for each in report.occurrences],
+        "lorenz": [charts.lorenz(report.lorenz, report.name)],
         "heat": maps,
-        "rounds": [charts.convergence(story.convergence)] if story.convergence else [],
-        "sweeps": [charts.sweep(each, at) for at, each in enumerate(story.sweeps)],
+        "rounds": [charts.convergence(report.convergence)] if report.convergence else [],
+        "sweeps": [charts.sweep(each, at) for at, each in enumerate(report.sweeps)],
     }
 
 
