@@ -269,4 +269,3 @@ FIGURES = {
         PaperFigure("hub-queries", "the most retrieved target and the queries that get it", _hub_queries),
     )
 }  # fmt: skip
-"""by name"""

@@ -86,11 +86,8 @@ def import_published(
     if dump.captions is not None:
         known = answers.target if whole else None
         texts["captions"] = read_captions(opener, dump.captions, ids=ids, target=known, used=arrays.used, left=target)
-    about = {
-        "name": name or place.name,
-        "model": model,
-        "directions": DIRECTIONS.get(modality or "", ("forward", "reverse")),
-    }
+    directions = DIRECTIONS.get(modality or "", ("forward", "reverse"))
+    about = {"name": name or place.name, "model": model, "directions": directions}
     about |= {} if modality is None else {"modality": modality}
     notes = (*arrays.notes, answers.note, *_doubt(arrays, dump, target))
     parts = {where: WrittenFile(_file(where), each.shape, each.file.place) for where, each in arrays.parts.items()}
