@@ -15,8 +15,8 @@ from unhub.foundation.wording import on_command_line
 from unhub.methods import Method, settings
 from unhub.stores.address import is_address, without_secrets
 
-TEST = ("queries", "targets", "scores", "query_ids", "target_ids")
-BANK = ("queries", "targets", "scores", "cross_scores", "target_scores")
+TEST = ("queries", "targets", "scores", "query_ids", "target_ids", "target_prior")
+BANK = ("queries", "targets", "weights", "scores", "cross_scores", "target_scores")
 
 
 class _InMemory(Exception):
@@ -41,9 +41,14 @@ def _of_dataset(session: Session, direction: str, bank: str, method: Method) -> 
     if bank != TEST_QUERIES:
         parts |= {ARGUMENTS[part]: getattr(data.banks[bank], part) for part in BANK}
     words = [word for name, at in parts.items() if at is not None for word in (_flag(name), _address(at))]
+    relevant, reading = _relevant(data), _reading(session, direction, bank)
+    if relevant is None:
+        names = ("--queries", "--targets", "--scores")
+        pairs = [word for pair in zip(words[::2], words[1::2], strict=False) if pair[0] in names for word in pair]
+        return _joined(["unhub", "diagnose", *pairs, *reading])
     words += ["--direction", "reverse"] if session.way(direction) == "reverse" else []
     words += ["--ties", session.ties] + (["--ignore-self"] if data.ignore_self else [])
-    return _evaluation([*words, *_reading(session, bank)], _relevant(data) or "diagonal", method)
+    return _evaluation([*words, *reading], relevant, method)
 
 
 def _of_correction(session: Session, bank: str, method: Method, *, saved: bool) -> str:
@@ -55,10 +60,10 @@ def _of_correction(session: Session, bank: str, method: Method, *, saved: bool) 
         asked, gallery = ["--scores", _address(data._sources["scores"])], None
     else:
         queries, rows = data._sources["queries"], data.rows("targets")
-        asked = ["--queries", f"{path}::query_bank" if queries is its.query_bank else _address(queries)]
+        asked = ["--queries", f"{path}::query_bank" if data.asks_bank else _address(queries)]
         gallery = None if rows is None else rows.source
     shown = without_secrets(gallery) if gallery is not None and is_address(gallery) else gallery
-    targets, reading = [] if shown is None else ["--targets", shown], _reading(session, bank)
+    targets, reading = [] if shown is None else ["--targets", shown], _reading(session, session.directions[0], bank)
     relevant = _relevant(data)
     if relevant is None:
         return _joined(["unhub", "diagnose", *asked, *targets, *reading])
@@ -74,7 +79,7 @@ def _of_correction(session: Session, bank: str, method: Method, *, saved: bool) 
     return _evaluation([*asked, *targets, *reading], relevant, method)
 
 
-def _reading(session: Session, bank: str) -> list[str]:
+def _reading(session: Session, direction: str, bank: str) -> list[str]:
     data, reader = session.data, session.data.reader
     words = ["--metric", reader.metric] if "metric" in data.settings or reader.metric != "cosine" else []
     words += ["--normalize"] if reader.normalize else []
@@ -82,7 +87,7 @@ def _reading(session: Session, bank: str) -> list[str]:
         return words
     relevance = session.whole.relevance()
     assert relevance is not None
-    overlap = bank != TEST_QUERIES and session.whole.overlap(bank) > 0
+    overlap = bank != TEST_QUERIES and session.whole.overlap(bank, session.way(direction)) > 0
     return words + ["--allow-overlap"] * overlap + ["--allow-empty"] * (not relevance.judged().all())
 
 
@@ -90,7 +95,8 @@ def _relevant(data: Dataset) -> str | None:
     """Relevance as ``--relevant`` takes it; None without relevance."""
     source = data._sources["relevant"]
     if isinstance(source, Labels):
-        return f"{LABELS}{_address(source.queries)},{_address(source.targets)}"
+        sides = (source.queries, source.targets)
+        return LABELS + ",".join(_address(each) for each in sides if each is not None)
     if source is None:
         return None
     return "diagonal" if isinstance(source, str) and source in ALIGNED else _address(source)

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unhub.analysis.session import SAVED, UNSEEN, Session, saved_bias
+from unhub.analysis.session import SAVED, UNSEEN, Session
 from unhub.api.evaluation import Evaluation, MethodResult
+from unhub.api.fitted_vectors import saved_bias
 from unhub.api.ranking_pair import RankingPair
 from unhub.dataset import TEST_QUERIES, Items, Task
 from unhub.experiments.hashes import hash_of, hashes
@@ -147,13 +148,12 @@ def _of_correction(
 
     evaluation = evaluation_of(methods or usual(bank), bank, saved=True)
     notes: tuple[str, ...] = tuple(its.warnings)
-    asks = data._sources["queries"] is not its.query_bank or data.kind == "scores"
-    if bank == TEST_QUERIES and asks:  # its own bank is another one
+    if bank == TEST_QUERIES and not data.asks_bank:  # its own bank is another one
         row = replace(evaluation[own.name], transductive=False)
         evaluation = replace(evaluation, rows={**evaluation.rows, own.name: row})
         notes += (UNSEEN,)
     shown = _label(evaluation, own.name if label in (None, SAVED) else label)
-    upper = evaluation_of(usual(TEST_QUERIES), TEST_QUERIES, saved=False) if asks and cheap else None
+    upper = evaluation_of(usual(TEST_QUERIES), TEST_QUERIES, saved=False) if cheap and not data.asks_bank else None
     settings = {
         "metric": its.metric,
         "normalize": its.normalize,

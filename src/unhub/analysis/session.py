@@ -13,6 +13,7 @@ from unhub.analysis.byte_cache import ByteCache
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.evaluation import MethodResult
+from unhub.api.fitted_vectors import saved_bias
 from unhub.api.ranking_pair import RankingPair
 from unhub.api.running import Options, finite, measure_method
 from unhub.core.bias import Bias
@@ -97,11 +98,8 @@ class BankSample:
     has_targets: bool = False
     note: str | None = None
     """how much of it is used, where not all is"""
-
-    @property
-    def is_test(self) -> bool:
-        """Whether the bank is the test queries."""
-        return self.name == TEST_QUERIES
+    is_test: bool = False
+    """whether its queries are the test queries"""
 
     @property
     def transductive(self) -> bool:
@@ -189,7 +187,8 @@ class Session:
     def __post_init__(self) -> None:
         data = self.data
         if data.group_targets is not None:
-            raise InputError(f"{data.prefix}settings.group_targets merges targets, but single ones are shown.")
+            with data.words():
+                raise InputError("group_targets", "merges targets, but single ones are shown", "leave it out")
         self.title = self.title or ", ".join(filter(None, (data.name, data.model))) or "dataset"
         self.run = Run(data, self.preset)
         self.judged = data.has_relevance
@@ -305,16 +304,16 @@ class Session:
         assert relevance is not None
         banks = {}
         for name in self.banks(direction):
-            own = name != TEST_QUERIES
+            has_targets = name != TEST_QUERIES and self.data.banks[name].has_targets
+            own = name != TEST_QUERIES and self.data.banks[name].own_queries
             asking = "targets" if way == "reverse" else "queries"
             rows = part.drawn[f"banks.{name}.{asking}" if own else asking]
             captions = self.whole.items(way)[0].names if not own else None
             captions = self.whole.bank_names(name) if own and way == "forward" else captions
             first = self.whole.rows("scores" if self.data.kind == "scores" else asking, name) if own else None
             size = len(rows) if first is None else len(first)
-            targets_too = own and self.data.banks[name].has_targets
-            overlap = self.whole.overlap(name, way)
-            banks[name] = BankSample(name, size, rows, captions, overlap, targets_too, part.bank_notes.get(name))
+            overlap, note = self.whole.overlap(name, way), part.bank_notes.get(name)
+            banks[name] = BankSample(name, size, rows, captions, overlap, has_targets, note, is_test=not own)
         size = self.data.shape[1 if way == "reverse" else 0]
         folder = self.data.media_folder
         queries, targets = (
@@ -426,14 +425,6 @@ def listed_name(label: str, which: str) -> str:
     ('DBSN as saved', 'no correction')
     """
     return f"{title_of(which)} as saved" if label == SAVED else title_of(label)
-
-
-def saved_bias(correction: Correction, rows: IntArray | None = None) -> Bias:
-    """The bias of a correction at strength 1, of these targets."""
-    values = correction.bias.astype("float64") / (correction.strength or 1.0)
-    values = values if rows is None or len(rows) == len(values) else values[rows]
-    its = correction
-    return Bias(values, its._offset, its.status, its.iterations, its.marginal_error, its._potentials)
 
 
 def no_relevance(queries: int, gallery: int) -> Relevance:

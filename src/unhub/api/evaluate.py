@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
-import numpy as np
-
 from unhub.api.correction import Correction
 from unhub.api.evaluation import Evaluation
 from unhub.api.facade import dataset_of, facade, warn
+from unhub.api.fitted_vectors import saved_bias
 from unhub.api.running import Options, run
-from unhub.core.bias import Bias
 from unhub.core.execution import Execution, Executor
 from unhub.core.parameters import count, seed_number
 from unhub.dataset import Dataset
@@ -26,6 +24,12 @@ from unhub.metrics import metric as metric_by_name
 
 Direction = Literal["forward", "reverse", "both"]
 DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
+TEST_PARTS = ("queries", "targets", "scores", "relevant", "query_ids", "ignore_self", "group_targets")
+OF_FIT = (
+    "query_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores", "query_weight", "target_prior",
+    "target_ids", "metric", "normalize",
+)  # fmt: skip
+"""arguments that a saved correction has of its own"""
 UNSEEN = "The bank of this correction is not in its file, so test queries may have been in it."
 
 
@@ -138,7 +142,7 @@ def evaluate(
         lenient=tuple(wanted) == METHODS,
         progress=progress,
     )
-    known = None if judged is None else {judged.method.name: _bias(judged)}
+    known = None if judged is None else {judged.method.name: saved_bias(judged)}
 
     def one(way: str) -> Evaluation:
         with whole.words(bank, way):
@@ -163,18 +167,17 @@ def _loaded(correction: Correction | str | os.PathLike[str]) -> Correction:
     return correction if isinstance(correction, Correction) else load(correction)
 
 
-def _bias(correction: Correction) -> Bias:
-    """The saved bias without its strength, as a method estimates it."""
-    raw = correction.bias.astype(np.float64) / (correction.strength or 1.0)
-    return Bias(raw, 0.0, correction.status, correction.iterations, correction.marginal_error)
-
-
 def _dataset_of_correction(correction: Correction, arguments: Mapping[str, Any]) -> tuple[Dataset, str | None]:
     """The test set of a saved correction, with the bank that it was fitted on if the file holds it."""
     data: Dataset | None = arguments["data"]
-    tests = ("queries", "targets", "scores", "relevant")
-    given = {name: arguments[name] if data is None else data._sources[name] for name in tests}
-    if given["queries"] is None and given["scores"] is None:
+    known = Dataset(**{name: arguments[name] for name in TEST_PARTS}) if data is None else data
+    for name in OF_FIT:
+        value = arguments[name]
+        if value is not None and not (isinstance(value, str | bool) and value in (False, "cosine")):
+            raise InputError(name, "belongs to a fit; a correction has its own", "leave it out")
+    if known.source("queries") is None and known.source("scores") is None:
         raise InputError("queries", "is missing", "give test queries to judge the correction by, and relevant")
-    whole = Dataset.of(correction, **given, target_bank=arguments["target_bank"])
+    parts = {name: known.source(name) for name in ("queries", "targets", "scores", "relevant", "query_ids")}
+    whole = Dataset.of(correction, **parts, target_bank=arguments["target_bank"])
+    whole.ignore_self, whole.group_targets = known.ignore_self, known.group_targets
     return whole, whole.bank_name()

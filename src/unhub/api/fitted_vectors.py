@@ -1,4 +1,4 @@
-"""Whether vectors are still those that a fit read: files, arrays and stores may change under a correction."""
+"""What a correction was fitted on: whether the vectors are still the same, and the bias that came of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from unhub.core.bias import Bias
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
 from unhub.dataset.reader import kept_bytes
 from unhub.executors import processors
@@ -84,3 +85,11 @@ def noted_store(correction: Correction) -> str | None:
     """The address of the store that a correction was last exported to or fitted from; never connected to by itself."""
     noted = correction.exports[-1].origin if correction.exports else correction.source
     return noted if is_address(noted) else None
+
+
+def saved_bias(correction: Correction, rows: IntArray | None = None) -> Bias:
+    """The bias of a correction at strength 1, as a method estimates it; rows: of these targets."""
+    its = correction
+    values = its.bias.astype(np.float64) / (its.strength or 1.0)
+    values = values if rows is None or len(rows) == len(values) else values[rows]
+    return Bias(values, its._offset, its.status, its.iterations, its.marginal_error, its._potentials)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from unhub.dataset.reader import (
 from unhub.dataset.sources import (
     ALIGNED,
     ARGUMENTS,
+    LABELS,
     NO_BANK,
     Bank,
     Labels,
@@ -42,7 +44,7 @@ from unhub.dataset.task import Task, score_task, vector_task
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
 from unhub.foundation.wording import Door, argument, in_python
-from unhub.io import Rows, read_relevance
+from unhub.io import Rows, read_numbers, read_relevance
 from unhub.metrics import Relevance
 from unhub.scores import ScoreSource
 from unhub.stores import is_address
@@ -59,8 +61,15 @@ ARRAYS = (
     "target_prior",
 )  # fmt: skip
 """fields that are addresses or arrays"""
+VARIANTS = itertools.count()
+"""numbers for relevance that replaces a dataset's own"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
+
+
+def _key(part: str, bank: str | None = None) -> tuple[str, ...]:
+    """Where a part is held once it is opened."""
+    return (part,) if bank is None else ("bank", bank, part)
 
 
 class Dataset:
@@ -133,25 +142,38 @@ class Dataset:
         self.banks: dict[str, Bank] = dict(banks or {}) | ({} if short.empty else {BANK: short})
         arguments = locals()
         self._sources: dict[str, Any] = {part: arguments[part] for part in ARRAYS}
+        if isinstance(relevant, str) and relevant.startswith(LABELS):
+            self._sources["relevant"] = Labels.parse(relevant)
         self.name, self.model, self.modality, self.task_type = name, model, modality, task_type
         self.directions, self.metrics = tuple(directions), tuple(metrics)
         self.settings, self.path = dict(settings or {}), path
         self.ignore_self = ignore_self or task_type == "self-retrieval"
         self.allow_overlap, self.allow_empty, self.group_targets = allow_overlap, allow_empty, group_targets
         self.correction: Any = None
+        self.asks_bank = False
+        """whether its queries are those of the correction's bank"""
         self.notes: tuple[str, ...] = ()
         self.drawn: dict[str, IntArray] = {}
         """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
         self.bank_notes: dict[str, str] = {}
         """of a sample: how much of a bank is here, by its name, where not all is"""
         self._shard, self._variant = (0, 1), "own"
-        self._reader = Reader(metric, normalize, memory, tensors=False)
+        self._own_reader = Reader(metric, normalize, memory, tensors=False)
+        self._refuse_names()
         self._refuse_mixture()
         self._start()
 
     def _start(self) -> None:
         self._opened: dict[tuple[str, ...], Any] = {}
         self._lock = threading.RLock()
+
+    def _refuse_names(self) -> None:
+        for name in self.banks:
+            if name in ("", TEST_QUERIES):
+                raise InputError("banks", f"has the name {name!r}, which is taken", "give the bank another name")
+        if "reverse" in self.directions[:1] or "forward" in self.directions[1:]:
+            advice = "forward can only be the first one and reverse the second"
+            raise InputError("directions", f"is {', '.join(self.directions)}", advice)
 
     def _refuse_mixture(self) -> None:
         vectors = {part: self._sources[part] for part in ("queries", "targets")}
@@ -180,6 +202,7 @@ class Dataset:
         queries: Any = None,
         scores: Any = None,
         relevant: Any = None,
+        query_ids: Any = None,
         target_bank: Any = None,
         captions: Any = None,
         target_captions: Any = None,
@@ -191,7 +214,7 @@ class Dataset:
         correction: a Correction.
         targets: the gallery, where the correction does not know where it is.
         queries, or scores (query, gallery): what to ask; without them the queries of its bank are asked.
-        relevant, captions, target_captions, media: as for a Dataset.
+        relevant, query_ids, captions, target_captions, media: as for a Dataset.
         target_bank: for methods of two banks. bank_captions: what the queries of its bank say.
         """
         if relevant is not None and queries is None and scores is None:
@@ -204,6 +227,7 @@ class Dataset:
             queries=queries if asks else correction.query_bank,
             relevant=relevant,
             banks={FITTED_BANK: bank} if asks and scores is None and correction.query_bank is not None else {},
+            query_ids=query_ids,
             target_ids=correction.ids if scores is not None else None,
             captions=captions if asks else bank_captions,
             target_captions=target_captions,
@@ -215,19 +239,18 @@ class Dataset:
             allow_empty=True,
             directions=("search",),
         )
-        data.correction = correction
-        data._reader = replace(data._reader, fitted=True)
+        data.correction, data.asks_bank = correction, not asks
+        data._own_reader = replace(data._own_reader, fitted=True)
         if scores is None:
             gallery = correction.gallery(targets)
             data._sources["targets"] = data._opened["targets",] = replace(
                 gallery, name="targets", ids=correction.ids or gallery.ids
             )
             # a correction's bank was checked when it was fitted, and when it was loaded
-            known = {(FITTED_BANK, "queries"): correction.query_bank, (FITTED_BANK, "targets"): correction.target_bank}
-            known["queries",] = None if asks else correction.query_bank  # type: ignore[index]  # keys of two lengths
-            for key, rows in known.items():
-                if rows is not None and (key != (FITTED_BANK, "targets") or target_bank is None):
-                    data._opened[key] = rows
+            known = {_key("queries", FITTED_BANK): correction.query_bank}
+            known |= {_key("targets", FITTED_BANK): correction.target_bank} if target_bank is None else {}
+            known |= {} if asks else {_key("queries"): correction.query_bank}
+            data._opened |= {key: rows for key, rows in known.items() if rows is not None}
             if not asks and correction.query_bank is None:
                 raise InputError("queries", "is missing", "this correction holds no bank of queries; give some to ask")
         elif data.scores_rows().shape[1] != correction.bias.size:
@@ -245,7 +268,11 @@ class Dataset:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name not in ("_opened", "_lock")}
-        return state | {"_sources": {part: portable(value) for part, value in self._sources.items()}}
+        sources = {part: portable(value) for part, value in self._sources.items()}
+        for part in ("captions", "target_captions"):  # texts, which are never read in blocks
+            if isinstance(self._sources[part], np.ndarray):
+                sources[part] = self._sources[part].tolist()
+        return state | {"_sources": sources}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -303,6 +330,7 @@ class Dataset:
         part = self._bank(bank)
         two_sided = part.queries is not None and part.targets is not None
         back = self.both_ways and (part is NO_BANK or (self.kind == "vectors" and two_sided))
+        back &= part.weights is None and self._sources["target_prior"] is None  # these are of one direction
         return dict(zip(self.directions, ("forward", "reverse") if back else ("forward",), strict=False))
 
     def parts(self) -> dict[str, Any]:
@@ -355,7 +383,9 @@ class Dataset:
         with self.words(bank), self._lock:
             part = "scores" if self.kind == "scores" else "queries"
             ids = [f"bank query {row}" for row in range(len(self._bank_rows(bank, part) or ()))]
-            return self._once((bank, "captions"), lambda: read_captions(source, "bank_captions", ids, "bank queries"))
+            return self._once(
+                _key("captions", bank), lambda: read_captions(source, "bank_captions", ids, "bank queries")
+            )
 
     def source(self, part: str, bank: str | None = None) -> Any:
         """The address or array of a part of the test set or of a bank, as it came; None where there is none."""
@@ -368,12 +398,18 @@ class Dataset:
         """
         look = inspect_matrix if part.endswith("scores") else inspect_vectors
         with self._lock:
-            return self._once(("inspect", bank or "", part), lambda: look(self, part, bank, progress))
+            return self._once((*_key(part, bank), "inspect"), lambda: look(self, part, bank, progress))
 
     def weights(self, bank: str | None, size: int) -> FloatArray | None:
-        """How much each query of a bank counts, read once; size: how many queries it has."""
-        values, key = self._bank(bank).weights, (bank or "", "weights", *map(str, self._shard))
-        return self._once(key, lambda: marginal(values, "query_weight", size, "bank queries"))
+        """How much each query of a bank counts, read once; of a shard, those of its rows. size: how many queries."""
+        values, key = self._bank(bank).weights, (*_key("weights", bank), *map(str, self._shard), str(size))
+
+        def read() -> FloatArray | None:
+            whole = values if values is None or self._shard == (0, 1) else read_numbers(values, name="query_weight")
+            part = whole if self._shard == (0, 1) or whole is None else whole[self._bounds(len(whole))]
+            return marginal(part, "query_weight", size, "bank queries")
+
+        return self._once(key, read)
 
     def prior(self, size: int) -> tuple[FloatArray | None, float]:
         """How often each target is expected, relative to their mean, and the mean; size: how many targets there are."""
@@ -432,8 +468,8 @@ class Dataset:
         own = self.rows(asking, bank)
         assert test is not None
         assert own is not None
-        key = (bank, "overlap", direction)
-        return self._once(key, lambda: len(shared_rows(test, own, unit=self._reader.scaled)))
+        key = (*_key("overlap", bank), direction)
+        return self._once(key, lambda: len(shared_rows(test, own, unit=self._reader.scaled and self.kind == "vectors")))
 
     def block(self, rows: IntArray, columns: IntArray, direction: str = "forward") -> FloatArray:
         """The test scores of some queries with some targets in this direction: (rows, columns) float64."""
@@ -478,7 +514,7 @@ class Dataset:
     def with_relevance(self, relevance: Relevance) -> Dataset:
         """The same data with other relevance; both share what is opened."""
         other = copy.copy(self)
-        other._sources, other._variant = {**self._sources, "relevant": relevance}, "other"
+        other._sources, other._variant = {**self._sources, "relevant": relevance}, str(next(VARIANTS))
         return other
 
     def lenient(self) -> Dataset:
@@ -488,7 +524,7 @@ class Dataset:
         """
         other = copy.copy(self)
         other.allow_overlap = other.allow_empty = True
-        other._variant = "lenient"
+        other._variant = f"{self._variant}, lenient"
         return other
 
     def with_bank(self, name: str, bank: Bank) -> Dataset:
@@ -526,8 +562,14 @@ class Dataset:
                 where = f"the bank {bank}, {way}: "
             raise InputError(f"{self.prefix}{where}{error.sentence(self.door(bank))}") from error
 
+    @property
+    def _reader(self) -> Reader:
+        """Its own, or once a store is open the one that ranks as the store does."""
+        return cast(Reader, self._opened.get(("reader",), self._own_reader))
+
     def _copy(self) -> Dataset:
         other = copy.copy(self)
+        other._own_reader = self._reader
         other._start()
         return other
 
@@ -561,7 +603,7 @@ class Dataset:
         """The embeddings of a part, opened and checked at the first call; None where there are none."""
         source = self._vector_source(part, bank)
         shard = shard and self._shard != (0, 1)
-        key = (*(() if bank is None else (bank,)), part, *(map(str, self._shard) if shard else ()))
+        key = (*_key(part, bank), *(map(str, self._shard) if shard else ()))
         if source is None:
             return None
         return self._once(key, lambda: self._open(source, part, bank, shard, progress))
@@ -591,7 +633,7 @@ class Dataset:
             return nothing
         if part == "targets" and bank is None and is_address(source):
             rows, described = open_store_rows(source, name=name, progress=progress)
-            self._reader = self._reader.as_in_store(described)
+            self._opened["reader",] = self._reader.as_in_store(described)
             return rows
         return open_source(source, name=name, progress=progress)
 
@@ -604,9 +646,9 @@ class Dataset:
     def _opened_before(self, source: Any) -> Rows | None:
         """The rows of the same source, opened and checked for another part, under ids of their own."""
         ids = {"targets": self._sources["target_ids"], "queries": self._sources["query_ids"]}
-        places = [((part,), self._sources[part]) for part in ids if ids[part] is None]
+        places = [(_key(part), self._sources[part]) for part in ids if ids[part] is None]
         for name, bank in self.banks.items():
-            places += [((name, part), getattr(bank, part)) for part in ids]  # type: ignore[misc]  # keys of two lengths
+            places += [(_key(part, name), getattr(bank, part)) for part in ids]
         for key, other in places:
             same = source is other or (isinstance(source, str) and isinstance(other, str) and source == other)
             if same and key in self._opened:
@@ -615,12 +657,16 @@ class Dataset:
 
     def _part(self, rows: Rows) -> Rows:
         """The rows of this shard."""
-        i, of = self._shard
-        start, stop = len(rows) * i // of, len(rows) * (i + 1) // of
-        ids = None if rows.ids is None else rows.ids[start:stop]
+        bounds = self._bounds(len(rows))
+        ids = None if rows.ids is None else rows.ids[bounds]
         if isinstance(rows.data, np.ndarray):
-            return replace(rows, data=rows.data[start:stop], ids=ids)
-        return Rows(Permuted(rows, np.arange(start, stop)), ids, rows.source, rows.name)
+            return replace(rows, data=rows.data[bounds], ids=ids)
+        return Rows(Permuted(rows, np.arange(bounds.start, bounds.stop)), ids, rows.source, rows.name)
+
+    def _bounds(self, size: int) -> slice:
+        """Which of so many rows belong to this shard."""
+        i, of = self._shard
+        return slice(size * i // of, size * (i + 1) // of)
 
     def rows(self, part: str, bank: str | None = None) -> Rows | None:
         """The embeddings or the matrix of a part, opened and checked once; None where there are none.
@@ -642,7 +688,7 @@ class Dataset:
         """A matrix of scores, opened and checked at the first call."""
         source = self._sources[part] if bank is None else getattr(self.banks[bank], part)
         shard = shard and self._shard != (0, 1)
-        key = (*(() if bank is None else (bank,)), part, *(map(str, self._shard) if shard else ()))
+        key = (*_key(part, bank), *(map(str, self._shard) if shard else ()))
         name = part if bank is None else ARGUMENTS[part]
         if source is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from unhub.core.checks import check_dimension, survey_vectors
@@ -32,7 +32,7 @@ class Inspection:
 
 def inspect_vectors(data: Dataset, part: str, bank: str | None, progress: Progress | None) -> Inspection:
     """Embeddings: whether they open, their ids, dimension, and the values and lengths of their rows."""
-    source, key = data._vector_source(part, bank), (part,) if bank is None else (bank, part)
+    source, key = data._vector_source(part, bank), (part,) if bank is None else ("bank", bank, part)
     if source is None:
         return Inspection()
     gallery = key == ("targets",)
@@ -47,6 +47,8 @@ def inspect_vectors(data: Dataset, part: str, bank: str | None, progress: Progre
 
     like = None if gallery else data.inspect("targets", progress=progress).rows
     opened: Rows | None = data._opened.get(key)
+    if opened is None and data._ids(part, bank) is None and (known := data._opened_before(source)) is not None:
+        opened = replace(known, name=part if bank is None else ARGUMENTS[part])
     rows = attempt(lambda: data._load(source, part, bank, progress)) if opened is None else opened
     if rows is None:
         return Inspection(problems=tuple(problems))

@@ -69,11 +69,10 @@ def read_items(data: Dataset) -> tuple[Items, Items]:
     """The queries and targets of a dataset."""
     known = zip(data.shape, data._side_ids(), strict=True)
     ids = [[str(row) for row in range(size)] if each is None else list(each) for size, each in known]
-    media, asks_bank = _read_media(data.media_folder), data.correction is not None and not data.banks
-    asks_bank &= data.kind == "vectors"  # the queries of the correction's bank are asked
+    media = _read_media(data.media_folder)
     sides = []
     for what, part, own in zip(("queries", "targets"), ("captions", "target_captions"), ids, strict=True):
-        source, bank = data._sources[part], asks_bank and what == "queries"
+        source, bank = data._sources[part], data.asks_bank and what == "queries"
         names = own
         if source is not None:
             names = list(read_captions(source, f"bank_{part}" if bank else part, own, f"{'bank ' * bank}{what}"))

@@ -75,12 +75,13 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
         block = take(data.scores_rows(), drawn["queries"])[:, drawn["targets"]]
         sample._sources["scores"] = sample._opened["scores",] = Rows(block, name="scores")
     sample._sources["query_ids"] = sample._sources["target_ids"] = None
-    sample._sources["captions"] = sample._sources["target_captions"] = None
     items = zip(("queries", "targets"), data.items(), strict=True)
     own: list[Items] = [each.take(drawn[part].tolist()) for part, each in items]
     sample._opened["items",] = tuple(own)
+    sample._sources["captions"], sample._sources["target_captions"] = (list(each.names) for each in own)
     if data.kind == "scores":
-        sample._opened["query_ids",], sample._opened["target_ids",] = (tuple(each.ids) for each in own)
+        for part, each in zip(("query_ids", "target_ids"), own, strict=True):
+            sample._sources[part] = sample._opened[part,] = tuple(each.ids)
     relevance = data.relevance()
     if relevance is not None:
         some = subset(relevance, drawn["queries"], drawn["targets"])
@@ -117,7 +118,9 @@ def subset(whole: Relevance, queries: IntArray, targets: IntArray) -> Relevance:
 def _test_rows(data: Dataset, way: str, cells: int, most_targets: int, rng: np.random.Generator) -> tuple[Draw, Draw]:
     count, gallery = data.shape[::-1] if way == "reverse" else data.shape
     if data.ignore_self:  # an item is query and target at once
-        same = draw(gallery, int(cells**0.5), "items", rng)
+        if count * gallery <= cells:
+            return Draw(np.arange(count)), Draw(np.arange(gallery))
+        same = draw(min(count, gallery), int(cells**0.5), "items", rng)
         return same, same
     shown = min(gallery, most_targets)
     queries = draw(count, min(count, max(FEWEST, cells // max(1, shown))), "queries", rng)
@@ -153,6 +156,7 @@ def _bank(
     most = max(FEWEST, cells // max(1, gallery + len(others.rows)))
     asked = draw(counts[1], most, "bank queries", rng)
     rows, its_targets = (others.rows, asked.rows) if back else (asked.rows, others.rows)
+    rows = rows if bank.own_queries else drawn["queries"]  # the test queries are its queries
     drawn[f"banks.{name}.queries"], drawn[f"banks.{name}.targets"] = rows, its_targets
     parts: dict[str, Rows] = {}
     if data.kind == "scores":
@@ -166,13 +170,13 @@ def _bank(
         parts |= {} if first is None else {"queries": _some(first, rows)}
         parts |= {} if second is None else {"targets": _some(second, its_targets)}
     for part, block in parts.items():
-        sample._opened[name, part] = block
+        sample._opened["bank", name, part] = block
     weights: FloatArray | None = None
     if bank.weights is not None:
-        weights = data._marginals(name, len(rows) if first is None else len(first), data.shape[1], back=False)[0]
+        weights = data.weights(name, data.shape[0] if first is None else len(first))
     names = data.bank_names(name)
     captions = None if names is None else [names[row] for row in rows.tolist()]
-    left = [f"{len(rows):,} of {counts[1]:,} queries"] if asked.note else []
+    left = [f"{len(asked.rows):,} of {counts[1]:,} queries"] if asked.note else []
     left += [others.note] if others.note else []
     if left:
         sample.bank_notes[name] = f"This view uses part of the bank {name}: {' and '.join(left)}."

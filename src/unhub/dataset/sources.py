@@ -85,6 +85,13 @@ class Labels:
     queries: Any
     targets: Any
 
+    @classmethod
+    def parse(cls, text: str) -> Labels:
+        """Of "labels:queries.txt,targets.txt"; one file for both, or an npz with both, may come alone."""
+        own, _, others = text.removeprefix(LABELS).partition(",")
+        both_in_one = own.partition(SEPARATOR)[0].endswith(".npz") and not others
+        return cls(own, None if both_in_one else others or own)
+
 
 def relevance_source(relevant: Any, shape: tuple[int, int], *, allow_empty: bool) -> Any:
     """What ``relevant`` means, as ``read_relevance`` takes it; shape: (queries, targets)."""
@@ -98,10 +105,6 @@ def relevance_source(relevant: Any, shape: tuple[int, int], *, allow_empty: bool
                 "give a file that says which targets are right",
             )
         return np.arange(queries)
-    if isinstance(relevant, str) and relevant.startswith(LABELS):
-        own, _, others = relevant.removeprefix(LABELS).partition(",")
-        both_in_one = own.partition(SEPARATOR)[0].endswith(".npz") and not others
-        relevant = Labels(own, None if both_in_one else others or own)
     if isinstance(relevant, Labels):
         return relevance_from_labels(relevant.queries, relevant.targets, allow_empty=allow_empty)
     return relevant
@@ -128,8 +131,5 @@ def portable(source: Any) -> Any:
 
 
 def _absolute(path: str) -> str:
-    if path.startswith(LABELS):
-        names = path.removeprefix(LABELS).split(",")
-        return LABELS + ",".join(_absolute(each) for each in names)
     head, mark, key = os.path.expanduser(path).partition(SEPARATOR)
     return os.path.abspath(head) + mark + key

@@ -163,8 +163,10 @@ def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
     banks: Banks = task.banks
     if data.ignore_self:
         refuse_gallery_of_one(task.scores.shape[1])
-    if own_bank and data._shard == (0, 1):
-        banks = replace(banks, queries=MaskedScores(task.scores) if data.ignore_self else task.scores)
+    if own_bank:
+        first = data._bounds(task.scores.shape[0]).start
+        rows = task.scores if data._shard == (0, 1) else banks.queries
+        banks = replace(banks, queries=MaskedScores(rows, first) if data.ignore_self else rows)
     return replace(
         task,
         banks=banks,

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from unhub.dataset import Dataset
+from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import open_regular
 from unhub.foundation.types import AnyArray
 from unhub.io.address import SEPARATOR
+from unhub.stores import is_address
 
 CHUNK = 1 << 22
 MATRICES = {name: name for name in ("queries", "targets", "scores", "target_scores")} | {"cross": "cross_scores"}
@@ -33,19 +35,22 @@ def hashes(data: Dataset) -> dict[str, str]:
     """The SHA-256 of every file and array of a dataset, by its key."""
     digests = {}
     for key, source in data.parts().items():
-        if not isinstance(source, str | os.PathLike):
+        if not isinstance(source, str | os.PathLike) or is_address(source):
             digest = hashlib.sha256()
             for block in _blocks(data, key, source):
                 digest.update(f"{block.dtype.str} {block.shape}\0".encode())
                 digest.update(np.ascontiguousarray(block).data)
             digests[key] = digest.hexdigest()
-        elif (path := Path(os.fspath(source).partition(SEPARATOR)[0])).exists():
-            digests[key] = hash_of(path)
+        else:
+            path = Path(os.fspath(source)).expanduser()
+            digests[key] = hash_of(path if path.exists() else Path(str(path).partition(SEPARATOR)[0]))
     return digests
 
 
 def hash_of(path: Path) -> str:
     """The SHA-256 of a file; of a folder, such as a zarr array, that of its files and their names, in order."""
+    if not path.exists():
+        raise InputError(f"there is no file {path}.")
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     states = tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
     return _digest(path, states)

@@ -137,15 +137,18 @@ def bank_source(sweep: SweepSettings) -> Iterator[Job]:
 
 def sources(run: Run, way: str) -> list[str]:
     """The banks that serve a direction."""
-    return [name for name in run.data.banks if way in run.data.directions_of(name).values()]
+    own = [name for name, bank in run.data.banks.items() if bank.own_queries]
+    return [name for name in own if way in run.data.directions_of(name).values()]
 
 
 def _whole_bank(sweep: SweepSettings) -> Bank:
     """The opened bank that parts are drawn from; without one, the test queries, or in reverse the test targets."""
     data = sweep.run.data
     if sweep.bank is not None:
-        parts = BANK_VECTORS if data.kind == "vectors" else BANK_MATRICES
-        return Bank(**{part: data.rows(part, sweep.bank) for part in parts})
+        names = BANK_VECTORS if data.kind == "vectors" else BANK_MATRICES
+        parts = {part: data.rows(part, sweep.bank) for part in names}
+        asking = parts[names[0]]
+        return Bank(**parts, weights=data.weights(sweep.bank, 0 if asking is None else len(asking)))
     if data.kind == "scores":
         return Bank(scores=data.rows("scores"))
     return Bank(targets=data.rows("targets")) if sweep.reverse else Bank(queries=data.rows("queries"))
@@ -157,7 +160,7 @@ def _target_count(bank: Bank) -> int | None:
 
 def _part(bank: Bank, rows: IntArray, others: IntArray | None) -> Bank:
     """These queries and these targets of a bank."""
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {"weights": None if bank.weights is None else bank.weights[rows]}
     for part in (*BANK_VECTORS, *BANK_MATRICES):
         whole = getattr(bank, part)
         if whole is not None:

@@ -72,14 +72,18 @@ def with_progress(banks: Banks, work: str, progress: Progress | None) -> Banks:
 
 @dataclass(frozen=True)
 class MaskedScores(DelegatingSource):
-    """Another source with its diagonal masked: minus infinity where row and column are the same item."""
+    """Another source with its diagonal masked: minus infinity where row and column are the same item.
+
+    first: the item of its first row, where it holds some of the rows.
+    """
 
     source: ScoreSource
+    first: int = 0
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The scores with their self-pairs masked, in ``out`` if they came there, else in a copy."""
         scores = self.source.read(start, stop, out)
-        return mask_self(scores, start, in_place=scores is out)
+        return mask_self(scores, self.first + start, in_place=scores is out)
 
 
 def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> FloatArray:
