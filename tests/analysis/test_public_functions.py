@@ -83,3 +83,54 @@ def test_a_mistyped_argument_is_answered_with_the_right_name(folder):
         unhub.report(folder / "experiment.toml", None, quries="x.npy")
     with pytest.raises(InputError, match="serve has no argument relevent; did you mean relevant"):
         unhub.serve(folder / "experiment.toml", relevent="x.npy")
+
+
+def test_settings_of_an_experiment_reach_every_door(folder, arrays):
+    data = unhub.Dataset.open(folder / "experiment.toml")
+    line = next(each for each in unhub.report(data, None).table.lines if each.label == "sn" and each.bank == "val")
+    judged = unhub.evaluate(data, bank="val")
+    assert judged["sn"].settings["tau"] == unhub.fit("sn", data, bank="val").method.tau == line.tau == TAU
+    assert judged["sn"]["R@1"] == line.values["R@1"]
+    assert list(judged) == ["none", "is", "sn", "dbsn"]
+    assert unhub.evaluate(data, bank="val", tau=0.2)["sn"].settings["tau"] == 0.2
+    assert unhub.evaluate(data, bank="val", methods=[unhub.methods.SN(tau=0.3)])["sn"].settings["tau"] == 0.3
+    by_name = unhub.evaluate(data, bank="val", direction="i2t")
+    assert by_name["sn"]["R@1"] == unhub.evaluate(data, bank="val", direction="reverse")["sn"]["R@1"]
+
+
+def test_any_method_can_be_reported_and_a_prior_leaves_those_that_take_it(folder, arrays):
+    assert unhub.report(folder / "experiment.toml", None, method="nnn").name == "NNN"
+    prior = unhub.Dataset(**arrays, target_prior=np.linspace(1, 2, len(arrays["targets"])))
+    labels = [line.label for line in unhub.report(prior, None).table.lines if line.bank == "bank"]
+    assert {"dbsn", "sn"} <= set(labels)
+    assert "dualdis" not in labels
+
+
+def test_a_report_without_relevance_shows_how_even_retrieval_is(arrays):
+    data = unhub.Dataset(**{name: arrays[name] for name in ("queries", "targets", "query_bank")})
+    result = unhub.report(data, None)
+    assert (result.judged, result.verdict.kind, result.examples) == (False, "unknown", None)
+    assert "skew@10" in result.table.metrics
+
+
+def test_a_correction_is_not_fitted_again_by_what_comes_beside_it(folder, arrays):
+    correction = unhub.fit("sn", targets=arrays["targets"], query_bank=arrays["query_bank"], tau=TAU)
+    test = {name: arrays[name] for name in ("queries", "targets", "relevant")}
+    with pytest.raises(InputError, match="tau belongs to a fit; a correction has its own"):
+        unhub.evaluate(correction=correction, **test, tau=0.3)
+    with pytest.raises(InputError, match="query_bank belongs to a fit"):
+        unhub.evaluate(correction=correction, **test, query_bank=arrays["query_bank"])
+    both = unhub.evaluate(correction=correction, **test, methods=["is"])
+    reported = unhub.report(correction, None, **test)
+    line = next(each for each in reported.table.lines if each.label == "is")
+    assert both["is"].settings["tau"] == pytest.approx(line.tau)
+    assert both["is"]["R@1"] == line.values["R@1"]
+    with pytest.raises(InputError, match="data is of type int; give a Dataset, a Correction or a path"):
+        unhub.report(3, None)
+
+
+def test_no_mark_of_the_wording_is_left_in_a_note(arrays):
+    correction = unhub.fit("sn", targets=arrays["targets"], query_bank=arrays["query_bank"])
+    result = unhub.report(correction, None, targets=arrays["targets"])
+    assert "No queries were given" in result.notes[0]
+    assert not any("\ue000" <= letter <= "\ue002" for letter in json.dumps(result.to_dict(), ensure_ascii=False))

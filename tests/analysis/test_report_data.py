@@ -290,9 +290,9 @@ def test_pictures_stay_inside_their_folder(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"direction": "x2y"}, "direction is 'x2y'; there are t2i, i2t"),
+        ({"direction": "x2y"}, "direction is 'x2y'; use t2i or i2t"),
         ({"bank": "vall"}, "bank is 'vall'; there are val, test queries"),
-        ({"method": "nnn"}, "method is 'nnn'; with this bank there are is, dis, sn"),
+        ({"method": "snn"}, "there is no method 'snn'; there are"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(folder, asked, said):

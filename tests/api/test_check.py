@@ -1,13 +1,12 @@
 """``unhub.check``: everything that is in the data, everything that is wrong with it, and what a fit would cost."""
 
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unhub
-from unhub.dataset import Bank, Dataset, dataset, galleries, reader
+from unhub.dataset import Bank, Dataset
 from unhub.foundation.errors import InputError
 
 
@@ -54,24 +53,11 @@ def test_problems_come_together_and_in_pythons_words(arrays):
     assert len(repr(looked).splitlines()) == 6
 
 
-def test_every_array_is_opened_and_checked_once(tmp_path, arrays, monkeypatch):
-    opened, checked = Counter(), Counter()
-    open_rows, survey_vectors = galleries.open_rows, reader.survey_vectors
-
-    def counting_open(source, *, name):
-        opened[name] += 1
-        return open_rows(source, name=name)
-
-    def counting_survey(rows):
-        checked[rows.name] += 1
-        return survey_vectors(rows)
-
-    monkeypatch.setattr(galleries, "open_rows", counting_open)
-    for module in (dataset, reader):
-        monkeypatch.setattr(module, "survey_vectors", counting_survey)
+def test_every_array_is_opened_and_checked_once(tmp_path, arrays, counted):
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
-    looked = unhub.check(**{name: str(tmp_path / f"{name}.npy") for name in arrays}, relevant="aligned")
+    with counted() as (opened, checked):
+        looked = unhub.check(**{name: str(tmp_path / f"{name}.npy") for name in arrays}, relevant="aligned")
     assert looked.ready
     assert opened == checked == dict.fromkeys(arrays, 1)
 
@@ -101,7 +87,7 @@ def test_an_experiment_file_by_path_or_as_a_dataset(tmp_path, arrays):
     np.save(tmp_path / "query_bank.npy", arrays["query_bank"][:, :5])
     problems = unhub.check(Dataset.open(file)).problems
     assert problems[0] == "banks.val.queries has dimension 5 but test.targets has 16; embed both with the same model."
-    with pytest.raises(InputError, match=r"targets came beside .*e\.toml, which has its own; give one, not both"):
+    with pytest.raises(InputError, match=r"targets came beside .*e\.toml; give it to the Dataset instead"):
         unhub.check(file, targets=arrays["targets"])
 
 

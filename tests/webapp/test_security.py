@@ -235,7 +235,7 @@ def test_media_come_from_the_experiments_folder_alone(server):
         ("/api/view?k=4", 400, "k is 4; choose one of 1, 3, 5, 10, 20."),
         ("/api/view?method=dbns", 400, "Method is 'dbns'; with this bank there are none, is,"),
         ("/api/view?bank=x", 400, "Bank is 'x'; there are val, test queries."),
-        ("/api/view?direction=x", 400, "Direction is 'x'; there are t2i, i2t."),
+        ("/api/view?direction=x", 400, "Direction is 'x'; use t2i or i2t."),
         ("/api/view?method=nnn&tau=.1", 400, "Temperature τ is 0.1, but nnn has no temperature; leave it out."),
         ("/api/view?tua=1", 422, "tua: extra inputs are not permitted."),
         ("/api/hub/120", 404, "there is no target 120; rows run from 0 to 119."),

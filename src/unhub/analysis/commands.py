@@ -12,11 +12,14 @@ from unhub.dataset.dataset import FITTED_BANK
 from unhub.dataset.sources import ALIGNED, ARGUMENTS, LABELS, Labels
 from unhub.foundation.safe_text import printable
 from unhub.foundation.wording import on_command_line
-from unhub.methods import Method, settings
+from unhub.methods import HyperParameters, Method, settings
 from unhub.stores.address import is_address, without_secrets
 
 TEST = ("queries", "targets", "scores", "query_ids", "target_ids", "target_prior")
 BANK = ("queries", "targets", "weights", "scores", "cross_scores", "target_scores")
+
+OPTIONS = HyperParameters.__annotations__
+"""hyper-parameters that the command line knows; those of a registered method may have other names"""
 
 
 class _InMemory(Exception):
@@ -110,7 +113,7 @@ def _address(source: object) -> str:
 
 def _evaluation(words: Sequence[str], relevant: str, method: Method) -> str:
     names = ",".join(dict.fromkeys(("none", method.name)))
-    values = {name: value for name, value in settings(method).items() if value is not None}
+    values = {name: value for name, value in settings(method).items() if value is not None and name in OPTIONS}
     chosen = [word for name, value in values.items() for word in (_flag(name), _number(value))]
     return _joined(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])
 

@@ -104,9 +104,9 @@ def evaluate_dataset(
     name = None if bank == TEST_QUERIES else bank
     if session.data.correction is not None:
         return _of_correction(session, direction, bank, label, methods, progress, cheap=cheap)
-    run = replace(session.run, progress=progress)
-    evaluation = run.evaluation(way, name)
-    upper = run.evaluation(way, None) if cheap else None
+    run, whole = replace(session.run, progress=progress), None if session.judged else session.whole
+    evaluation = run.evaluation(way, name, label, whole)
+    upper = run.evaluation(way, None, data=whole) if cheap else None
     data = session.data
     settings = {"protocol": session.preset.name, "task": data.task_type, "direction": direction, "bank": bank}
     settings |= {"ties": evaluation.settings["ties"]} | dict(data.settings)

@@ -223,6 +223,8 @@ class Session:
                     next(iter(parts)), "goes with a correction; an experiment names its own parts", "leave it out"
                 )
             return cls(data, preset(protocol), notes=_outside(data))
+        if path is None and not isinstance(data, Correction):
+            raise InputError("data", f"is of type {type(data).__name__}", "give a Dataset, a Correction or a path")
         if protocol is not None:
             raise InputError("protocol", "goes with an experiment; a correction has its own settings", "leave it out")
         correction = data if isinstance(data, Correction) else load(cast(Path, path))
@@ -256,9 +258,10 @@ class Session:
 
     def way(self, direction: str) -> str:
         """Forward or reverse, of the name of a direction."""
-        if direction not in self.directions:
-            raise InputError("direction", f"is {direction!r}", f"there are {', '.join(self.directions)}")
-        return self.data.directions_of()[direction]
+        ways = self.data.directions_of()
+        if direction not in ways:
+            raise InputError("direction", f"is {direction!r}", f"use {' or '.join(ways)}")
+        return ways[direction]
 
     def noun(self, direction: str) -> str:
         """What the targets of a direction are called."""
@@ -272,11 +275,11 @@ class Session:
         return [*own, TEST_QUERIES]
 
     def method(self, name: str, direction: str, bank: str) -> Method:
-        """A method as it is used with a bank: of a correction its own, others at its temperature."""
+        """A method as it is used with a bank; that of a correction has its settings."""
         if self.data.correction is None:
             return self.run.method(name, self.way(direction), banked=bank != TEST_QUERIES)
         own = cast(Method, self.data.correction.method)
-        return own if name in (SAVED, own.name) else method(name).at(own.temperature or "auto")
+        return own if name in (SAVED, own.name) else method(name)
 
     def methods_of(self, direction: str, bank: str) -> list[str]:
         """The methods that can be shown with a bank, but for slow ones and those that need all queries at once."""

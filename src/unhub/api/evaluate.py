@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 
 from unhub.api.correction import Correction
 from unhub.api.evaluation import Evaluation
-from unhub.api.facade import dataset_of, facade, warn
+from unhub.api.facade import dataset_of, facade, warn, with_settings
 from unhub.api.fitted_vectors import saved_bias
 from unhub.api.running import Options, run
 from unhub.core.execution import Execution, Executor
@@ -22,8 +22,8 @@ from unhub.methods import methods as methods_by_name
 from unhub.metrics import DEFAULT_METRICS
 from unhub.metrics import metric as metric_by_name
 
-Direction = Literal["forward", "reverse", "both"]
 DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
+"""and dbsn with a target bank"""
 TEST_PARTS = ("queries", "targets", "scores", "relevant", "query_ids", "ignore_self", "group_targets")
 OF_FIT = (
     "query_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores", "query_weight", "target_prior",
@@ -50,8 +50,8 @@ def evaluate(
     correction: Correction | str | os.PathLike[str] | None = None,
     methods: str | Iterable[str | Method] = DEFAULT_METHODS,
     metrics: str | Sequence[str] = DEFAULT_METRICS,
-    direction: Direction = "forward",
-    ties: str = "average",
+    direction: str = "forward",
+    ties: str | None = None,
     group_targets: Literal["max"] | None = None,
     ignore_self: bool = False,
     allow_overlap: bool = False,
@@ -86,10 +86,11 @@ def evaluate(
     cross_bank_scores: (bank, target bank), beside scores.
     target_bank_scores: (target bank, gallery), beside scores.
     correction: a Correction, or its file, to be judged as it is beside no correction; with queries, or scores.
-    methods: names or objects; ``unhub.METHODS`` runs all that can run and lists the others in ``skipped``.
+    methods: names or objects; none, is and sn by default, and dbsn with a target bank. ``unhub.METHODS`` runs all that
+        can run and lists the others in ``skipped``.
     metrics: names, such as "R@1", "MRR", "skew@10".
-    direction: "forward", "reverse" (targets ask) or "both".
-    ties: how equal scores rank: "average", "optimistic", "pessimistic" or "index".
+    direction: "forward", "reverse" (targets ask), "both", or the name that a dataset gives a direction.
+    ties: how equal scores rank: "average" (the default), "optimistic", "pessimistic" or "index".
     group_targets: "max" counts the targets of one query as one.
     ignore_self: query i is target i, and is left out of its own results.
     allow_overlap: test queries may be in the bank, which makes the rows transductive.
@@ -111,8 +112,6 @@ def evaluate(
     True
     """
     arguments = locals()
-    if direction not in ("forward", "reverse", "both"):
-        raise InputError("direction", f"is {direction!r}", "use 'forward', 'reverse' or 'both'")
     resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
     judged = None if correction is None else _loaded(correction)
@@ -122,19 +121,28 @@ def evaluate(
             [] if methods is DEFAULT_METHODS else [each for each in wanted if getattr(each, "name", each) not in own]
         )
         wanted = ["none", judged.method, *others]
-    chosen = methods_by_name(wanted, hyper_parameters)
     if judged is not None:
-        chosen = (chosen[0], judged.method, *chosen[2:])
+        if bank is not None or (hyper_parameters and not others):
+            name = "bank" if bank is not None else next(iter(hyper_parameters))
+            raise InputError(name, "belongs to a fit; a correction has its own", "leave it out")
         if direction != "forward":
             raise InputError("direction", f"is {direction!r}", "a correction was fitted for the forward direction")
         whole, bank = _dataset_of_correction(judged, arguments)
+        none, *rest = methods_by_name(["none", *others], hyper_parameters if others else None)
+        chosen = (none, judged.method, *rest)
     else:
         whole = dataset_of(evaluate, arguments)
         bank = whole.bank_name(bank)
+        if methods is DEFAULT_METHODS and bank is not None and whole.banks[bank].has_targets:
+            wanted.append("dbsn")
+        named_methods = zip(wanted, methods_by_name(wanted, hyper_parameters), strict=True)
+        chosen = tuple(with_settings(name, each, whole, hyper_parameters) for name, each in named_methods)
+    direction = direction if direction == "both" else whole.way(direction)
+    metrics = whole.metrics or metrics if metrics is DEFAULT_METRICS else metrics
     named = [metrics] if isinstance(metrics, str) else metrics
     options = Options(
         metrics=tuple(dict.fromkeys(metric_by_name(name).name for name in named)),
-        ties=ties,
+        ties=ties or whole.settings.get("ties", "average"),
         group_targets=whole.group_targets,
         ignore_self=whole.ignore_self,
         resamples=resamples,

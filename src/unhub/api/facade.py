@@ -13,7 +13,7 @@ from unhub.foundation import facade as base
 from unhub.foundation.errors import InputError
 from unhub.foundation.facade import warn as warn
 from unhub.foundation.wording import argument
-from unhub.methods import HyperParameters, hyper_parameters
+from unhub.methods import HyperParameters, Method, configure, hyper_parameters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Da
     for name, value in given.items():
         default = _parameters(function)[name].default
         if value is not default and (default is None or value != default):
-            raise InputError(name, f"came beside {data.path or 'a Dataset'}, which has its own", "give one, not both")
+            raise InputError(name, f"came beside {data.path or 'a Dataset'}", "give it to the Dataset instead")
     return data
 
 
@@ -50,6 +50,12 @@ def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
     if not isinstance(data, Dataset):
         raise InputError("data", f"is a {type(data).__name__}", "give a Dataset or the path of an experiment file")
     return data
+
+
+def with_settings(name: str | Method, method: Method, data: Dataset, given: Mapping[str, Any]) -> Method:
+    """A method that was named, with the hyper-parameters of the dataset's settings; an object as it is."""
+    settings = {key: value for key, value in data.hyper_parameters.items() if key not in given}
+    return configure(method, settings) if settings and isinstance(name, str) else method
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import numpy as np
 
 from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
-from unhub.api.facade import dataset_of, facade, warn
+from unhub.api.facade import dataset_of, facade, warn, with_settings
 from unhub.api.fitted_vectors import fingerprints, refuse_change
 from unhub.api.running import finite
 from unhub.core.bias import Bias
@@ -101,11 +101,11 @@ def fit(
     [-0.101  0.101]
     """
     arguments = locals()
-    chosen = additive(method_by_name(method, hyper_parameters))
+    whole = dataset_of(fit, arguments)
+    chosen = additive(with_settings(method, method_by_name(method, hyper_parameters), whole, hyper_parameters))
     kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
     if resume and chosen.rounds is None:
         raise InputError("resume", f"has no use: {chosen.name} reads the bank once", "leave it out")
-    whole = dataset_of(fit, arguments)
     name = whole.bank_name(bank)
     with whole.words(name, "forward"):
         task = whole.task("forward", name, fit=True, executor=executor, progress=progress)

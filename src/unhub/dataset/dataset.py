@@ -17,7 +17,7 @@ import numpy as np
 from unhub.core.arrays import unit_rows
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
-from unhub.dataset.experiment_file import BANK_KEYS, file_door, read_experiment
+from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
 from unhub.dataset.items import Items, read_captions, read_items
@@ -260,10 +260,7 @@ class Dataset:
                 "give scores with its own gallery",
             )
         if not asks:
-            data.notes = (
-                f"No queries were given, so those of the bank are asked; pass {argument('queries')} for others, and "
-                f"{argument('relevant')}.",
-            )
+            data.notes = ("No queries were given, so those of the bank are asked; give queries and their relevance.",)
         return data
 
     def __getstate__(self) -> dict[str, Any]:
@@ -288,6 +285,11 @@ class Dataset:
         """Whether it is made of embeddings or of matrices of scores."""
         matrices = self._sources["scores"] is not None or any(bank.scores is not None for bank in self.banks.values())
         return "scores" if matrices else "vectors"
+
+    @property
+    def hyper_parameters(self) -> dict[str, Any]:
+        """The hyper-parameters among its settings, such as tau."""
+        return {name: self.settings[name] for name in HYPER_PARAMETERS if name in self.settings}
 
     @property
     def has_relevance(self) -> bool:
@@ -584,6 +586,10 @@ class Dataset:
             if key not in self._opened:
                 self._opened[key] = make()
             return cast(T, self._opened[key])
+
+    def way(self, direction: str) -> str:
+        """ "forward" or "reverse", of one of these words or of the name of a direction."""
+        return "reverse" if self._back(direction) else "forward"
 
     def _back(self, direction: str) -> bool:
         ways = dict(zip(self.directions, ("forward", "reverse"), strict=False))

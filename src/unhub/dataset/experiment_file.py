@@ -31,6 +31,8 @@ what its queries say"""
 ABOUT = ("name", "model", "task", "directions", "metrics", "modality")
 CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory")
 """settings that are arguments of ``Dataset``"""
+HYPER_PARAMETERS = ("tau", "iterations")
+"""settings that every method with such a hyper-parameter takes"""
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "tau": ((int, float, str), 'a number, or "auto"'),
     "iterations": ((int,), "a whole number"),

@@ -18,7 +18,7 @@ from unhub.experiments.protocols import Preset
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import Progress
 from unhub.foundation.wording import setting, spoken
-from unhub.methods import COSINE_LIMIT, Method
+from unhub.methods import COSINE_LIMIT, Method, method_class
 from unhub.metrics import metric
 from unhub.scores import spread
 
@@ -48,8 +48,8 @@ class Run:
     data: Dataset
     preset: Preset
     progress: Progress | None = None
-    _evaluations: dict[tuple[str | None, str], Evaluation] = field(default_factory=dict, repr=False, compare=False)
-    """by bank and direction"""
+    _evaluations: dict[tuple[str | None, str, str], Evaluation] = field(default_factory=dict, repr=False, compare=False)
+    """by bank, direction and last method"""
 
     @cached_property
     def contents(self) -> dict[str, Any]:
@@ -80,15 +80,29 @@ class Run:
         """These methods, each as ``method`` gives it."""
         return [self.method(each, direction, banked=banked) for each in names]
 
-    def evaluation(self, way: str, bank: str | None = None) -> Evaluation:
-        """Every method of the paper that a bank, or the test queries as the bank, can serve; computed once."""
-        if (bank, way) not in self._evaluations:
-            both = bank is not None and self.data.banks[bank].has_targets
-            names = ("none", *ONE_BANK, *(TWO_BANKS if both else ()))
+    def evaluation(
+        self, way: str, bank: str | None = None, also: str | None = None, data: Dataset | None = None
+    ) -> Evaluation:
+        """Every method of the paper that a bank, or the test queries as the bank, can serve; computed once.
+
+        also: another method by name. data: without relevance, which leaves the metrics that need none.
+        """
+        marginals = set() if self.data.source("target_prior") is None else {"target_prior"}
+        names = ["none", *ONE_BANK]
+        if bank is not None:
+            its = self.data.banks[bank]
+            marginals |= set() if its.weights is None else {"query_weight"}
+            names += TWO_BANKS if its.has_targets else ()
+        names = [name for name in names if marginals <= method_class(name).marginals]
+        names += [also] if also is not None and also not in names else []
+        key = (bank, way, names[-1])
+        if key not in self._evaluations:
             methods = self.methods(names, way, banked=bank is not None)
-            metrics = tuple(dict.fromkeys((*self.metrics, *SKEWNESS, RANK)))
-            self._evaluations[bank, way] = self.evaluate(methods, way, metrics, bank=bank, progress=self.progress)
-        return self._evaluations[bank, way]
+            metrics = (*self.metrics, *SKEWNESS, RANK) if data is None else (*SKEWNESS[:-1], "antihub@10", "gini@10")
+            self._evaluations[key] = self.evaluate(
+                methods, way, tuple(dict.fromkeys(metrics)), bank=bank, data=data, progress=self.progress
+            )
+        return self._evaluations[key]
 
     def evaluations(
         self, methods: tuple[str, ...], metrics: tuple[str, ...], bank: str | None = None

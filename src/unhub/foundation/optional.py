@@ -29,8 +29,10 @@ def require(module: str, *, extra: str, at_least: str | None = None, why: str = 
             f"this needs the package {module.partition('.')[0]!r}, which cannot be imported here; "
             f"install it with: pip install 'unhub[{extra}]'"
         ) from error
+    if at_least is None:
+        return imported
     version = str(getattr(imported, "__version__", ""))
-    if at_least is not None and _numbers(version) < _numbers(at_least):
+    if _numbers(version) < _numbers(at_least):
         raise MissingDependencyError(
             f"{module} {version} is installed, and {at_least} or later is needed here: {why}; "
             f"install it with: pip install -U 'unhub[{extra}]'"
