@@ -87,7 +87,7 @@ def test_an_experiment_file_by_path_or_as_a_dataset(tmp_path, arrays):
     np.save(tmp_path / "query_bank.npy", arrays["query_bank"][:, :5])
     problems = unhub.check(Dataset.open(file)).problems
     assert problems[0] == "banks.val.queries has dimension 5 but test.targets has 16; embed both with the same model."
-    with pytest.raises(InputError, match=r"targets came beside .*e\.toml; give it to the Dataset instead"):
+    with pytest.raises(InputError, match=r"targets came beside .*e\.toml; give it there instead"):
         unhub.check(file, targets=arrays["targets"])
 
 

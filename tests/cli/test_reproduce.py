@@ -198,7 +198,7 @@ def test_check_looks_at_values_and_at_overlaps(run: Run, folder: Path) -> None:
         assert ended.code == 2
         assert said in ended.err
         assert "--" not in ended.err.replace("---", "")
-    assert "not both" in run("check", "experiment.toml", "--targets", "targets.npy").err
+    assert "give it there instead" in run("check", "experiment.toml", "--targets", "targets.npy").err
 
 
 def test_scores_that_are_all_the_same_rank_nothing(run: Run, folder: Path) -> None:

@@ -137,6 +137,8 @@ def evaluate(
             wanted.append("dbsn")
         named_methods = zip(wanted, methods_by_name(wanted, hyper_parameters), strict=True)
         chosen = tuple(with_settings(name, each, whole, hyper_parameters) for name, each in named_methods)
+    if direction not in ("forward", "reverse", "both", *whole.directions):
+        raise InputError("direction", f"is {direction!r}", "use 'forward', 'reverse' or 'both'")
     direction = direction if direction == "both" else whole.way(direction)
     metrics = whole.metrics or metrics if metrics is DEFAULT_METRICS else metrics
     named = [metrics] if isinstance(metrics, str) else metrics

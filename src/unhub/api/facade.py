@@ -39,7 +39,7 @@ def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Da
     for name, value in given.items():
         default = _parameters(function)[name].default
         if value is not default and (default is None or value != default):
-            raise InputError(name, f"came beside {data.path or 'a Dataset'}", "give it to the Dataset instead")
+            raise InputError(name, f"came beside {data.path or 'a Dataset'}", "give it there instead")
     return data
 
 
