@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from unhub.deploy.retriever import Retriever, connect
     from unhub.deploy.rollback import RollbackResult, rollback
     from unhub.encoders.run import Encoded, encode
+    from unhub.experiments.reproduction import reproduce
+    from unhub.experiments.sweeps import sweep
     from unhub.foundation.errors import InputError, MissingDependencyError, StoreError, UnhubError, UnhubWarning
     from unhub.methods import ADDITIVE, METHODS, register_method
+    from unhub.reports.report import report
     from unhub.webapp.server import serve
 
 _HOMES = {
