@@ -11,6 +11,7 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
+from unhub.foundation.facade import facade
 from unhub.foundation.optional import load_plugin, plugins
 from unhub.foundation.safe_text import short_repr
 from unhub.methods.global_correction import GC
@@ -31,6 +32,8 @@ _BUILT_IN: tuple[type[Any], ...] = (
     NoCorrection, IS, DIS, DISPaper, DualIS, DualDIS, SN, DBSN, NNN, CSLS, GC, DSL, DN, SingleSinkhorn,
     LocalScaling, NICDM, MutualProximity, Centering, OTN, L2N, HN, SparseK,
 )  # fmt: skip
+for _each in _BUILT_IN:
+    _each.__init__ = facade(_each.__init__)  # a mistyped hyper-parameter is answered
 
 METHODS: tuple[str, ...] = tuple(each.name for each in _BUILT_IN)
 """the name of every method that unhub brings"""
