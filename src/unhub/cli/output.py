@@ -37,7 +37,7 @@ def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None]
     target = Path(path).expanduser()
     if ending(path) not in endings:
         suffix = f"has the ending {ending(path)!r}" if ending(path) else "has no ending"
-        raise InputError(f"output {path!r} {suffix}; this command writes {', '.join(endings)}.")
+        raise InputError(f"-o {path} {suffix}; this command writes {', '.join(endings)}.")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; create it first.")
     if target.is_dir():

@@ -184,6 +184,8 @@ class Dataset:
         if self.modality and self.modality not in MODALITIES:
             hint = did_you_mean(self.modality, MODALITIES, f"use one of {', '.join(MODALITIES)}")
             raise InputError("modality", f"is {self.modality!r}", hint)
+        if len(set(self.directions)) < len(self.directions):
+            raise InputError("directions", f"is {', '.join(self.directions)}", "give two different names")
         if "reverse" in self.directions[:1] or "forward" in self.directions[1:]:
             advice = "forward can only be the first one and reverse the second"
             raise InputError("directions", f"is {', '.join(self.directions)}", advice)
