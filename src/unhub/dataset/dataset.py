@@ -158,6 +158,7 @@ class Dataset:
         self.asks_bank = False
         """whether its queries are those of the correction's bank"""
         self.notes: tuple[str, ...] = ()
+        """sentences about it: what a sample leaves out, whose queries are asked"""
         self.drawn: dict[str, IntArray] = {}
         """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
         self.bank_notes: dict[str, str] = {}
@@ -512,9 +513,9 @@ class Dataset:
     ) -> Dataset:
         """At most so many test scores in one direction, in memory, in the type they are stored in.
 
-        cells: test scores. bank_cells: scores of each bank; cells where it is not given. most_targets: targets of a
-        larger gallery: those that are right, and others at random. ``notes`` says what was left out, ``drawn`` which
-        rows are there.
+        cells: test scores; at least 200 queries stay, also where that is more. bank_cells: scores of each bank; cells
+        where it is not given. most_targets: targets of a larger gallery: those that are right, and others at random.
+        ``notes`` and ``bank_notes`` say what was left out, ``drawn`` which rows are there.
         """
         from unhub.dataset.sampling import sampled_dataset
 
