@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.dataset import Bank, Dataset, dataset, galleries, reader
+from unhub.dataset import Bank, Dataset, galleries, inspection, reader
 from unhub.foundation.errors import InputError
 
 
@@ -67,7 +67,7 @@ def test_every_array_is_opened_and_checked_once(tmp_path, arrays, monkeypatch):
         return survey_vectors(rows)
 
     monkeypatch.setattr(galleries, "open_rows", counting_open)
-    for module in (dataset, reader):
+    for module in (inspection, reader):
         monkeypatch.setattr(module, "survey_vectors", counting_survey)
     for name, array in arrays.items():
         np.save(tmp_path / f"{name}.npy", array)
