@@ -205,7 +205,7 @@ def test_saving_over_a_file_either_replaces_it_or_leaves_it(correction, tmp_path
 def test_fitted_on_scores_it_says_what_it_cannot_do(unit_rows, gallery):
     bank = unit_rows(30, 24)
     correction = unhub.fit("sn", scores=bank @ gallery.T)
-    with pytest.raises(InputError, match=r"fitted on scores, so it has no vectors to search; use apply\(scores\)"):
+    with pytest.raises(InputError, match=r"fitted on scores, so it has no vectors to search; evaluate takes scores"):
         correction.search(bank)
     with pytest.raises(InputError, match="holds no bank embeddings; pass scores"):
         correction.extend(gallery)

@@ -225,7 +225,7 @@ def test_the_callers_arrays_stay_as_they_are(scores, vectors):
         ({"ties": "kind"}, "kind"),
         ({"group_targets": "mean"}, "group_targets is 'mean'; use 'max'"),
         ({"methods": []}, "methods is empty; name at least one of"),
-        ({"methods": ["nnn", "csls"], "tau": 0.1}, "no method of nnn, csls has the hyper-parameter 'tau'"),
+        ({"methods": ["nnn", "csls"], "tau": 0.1}, "no method of nnn, csls has the hyper-parameter tau"),
         ({"seed": -1}, "seed is -1; give a whole number of at least 0"),
         ({"ignore_self": True, "group_targets": "max"}, "group_targets and ignore_self exclude each other"),
         ({"query_bank_scores": np.eye(40)}, "query_bank_scores and queries came together"),

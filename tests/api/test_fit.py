@@ -185,7 +185,7 @@ def test_an_empty_bank_is_refused(problem):
         ({"iterations": 0}, "iterations is 0; give a whole number of at least 1"),
         ({"tol": 0.0}, "tol is 0.0; give a number above 0"),
         ({"strength": -1.0}, r"strength is -1.0; give a number from 0 \(no correction\) to 4"),
-        ({"k": 3}, "sn has no hyper-parameter 'k'; it has tau, iterations, tol, strength"),
+        ({"k": 3}, "sn has no hyper-parameter k; it has tau, iterations, tol, strength"),
         ({"metric": "l2"}, "metric is 'l2'; use 'cosine' or 'ip'"),
         ({"memory": "lots"}, "memory is 'lots'; give a size"),
         ({"query_weight": np.ones(3)}, r"query_weight has shape \(3,\) but there are 60 bank queries"),

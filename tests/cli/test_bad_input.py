@@ -203,7 +203,7 @@ CASES = {
     "unknown direction": Case(f"{EVALUATE} --direction up", ("direction is 'up'", "forward")),
     "unknown ties": Case(f"{EVALUATE} --ties random", ("'random'", "average")),
     "unknown format": Case(f"{EVALUATE} --format pdf", ("format is 'pdf'", "latex")),
-    "unknown hyper-parameter": Case(f"{FIT} --targets targets.npy --alpha 1", ("sn has no hyper-parameter 'alpha'",)),
+    "unknown hyper-parameter": Case(f"{FIT} --targets targets.npy --alpha 1", ("sn has no hyper-parameter --alpha",)),
     "memory": Case(f"{FIT} --targets targets.npy --memory much", ("memory is 'much'", "64MB")),
     "weights": Case(
         f"{FIT} --targets targets.npy --query-weight w.txt",

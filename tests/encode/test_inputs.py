@@ -84,7 +84,7 @@ CASES = {
     "not JSON": ("t.jsonl", '{"text": "a"}\n{"text"\n', "line 2 is not valid JSON", {}),
     "not an object": ("t.jsonl", "[1]\n", "line 1 is not an object", {}),
     "ids repeat": ("t.csv", "id,text\n1,a\n1,b\n", "1 ids are not unique, such as '1'", {}),
-    "too few ids": ("t.txt", "a\nb\n", "has 2 items but there are 1 ids", {"ids": ["x"]}),
+    "too few ids": ("t.txt", "a\nb\n", "has 2 items but there is 1 id", {"ids": ["x"]}),
     "line end in an id": ("t.txt", "a\n", "has a line end", {"ids": ["x\ny"]}),
     "column of a list": ("t.txt", "a\n", "has no columns", {"column": "text"}),
     "missing files": (

@@ -205,7 +205,7 @@ def test_hyper_parameters_reach_the_method(world):
     assert settings(method="sn", tol=1e-3)["tol"] == 1e-3
     assert settings(method=unhub.methods.SN(tau=0.07))["tau"] == 0.07
     assert settings(method=unhub.methods.SN(tau=0.07), tau=0.05)["tau"] == 0.05
-    with pytest.raises(InputError, match="nnn has no hyper-parameter 'tau'"):
+    with pytest.raises(InputError, match="nnn has no hyper-parameter tau"):
         settings(method="nnn", tau=0.05)
     with pytest.raises(InputError, match="is not a bias"):
         settings(method="dis")

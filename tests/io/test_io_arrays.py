@@ -121,7 +121,9 @@ def test_what_is_not_a_matrix_of_numbers(sentence):
         "query_bank holds complex numbers (dtype complex128), not numbers; convert them to float32."
     )
     assert refused(None) == ("query_bank is None, not an array; give an array, a tensor, lists of numbers or a path.")
-    assert refused(3.5) == ("query_bank is a float, not an array; give an array, a tensor, lists of numbers or a path.")
+    assert refused(3.5) == (
+        "query_bank is of type float, not an array; give an array, a tensor, lists of numbers or a path."
+    )
 
 
 def test_ragged_lists(sentence):

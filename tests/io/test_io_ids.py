@@ -94,7 +94,7 @@ def test_number_of_ids(sentence, tmp_path):
     )
     np.savez(tmp_path / "y.npz", v=np.eye(3), ids=["a"])
     assert sentence(open_rows, tmp_path / "y.npz", name="queries") == (
-        "queries has 3 rows but there are 1 ids in y.npz::ids; give one id for each row."
+        "queries has 3 rows but there is 1 id in y.npz::ids; give one id for each row."
     )
 
 

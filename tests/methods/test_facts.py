@@ -120,13 +120,13 @@ def test_a_method_for_audit_warns_once(scores):
     [
         (
             lambda s: unhub.fit("sn", scores=s, alpha=0.1),
-            "sn has no hyper-parameter 'alpha'; it has tau, iterations, tol",
+            "sn has no hyper-parameter alpha; it has tau, iterations, tol",
         ),
         (lambda s: unhub.fit("sn", scores=s, taau=0.1), "fit has no argument taau; did you mean tau?"),
         (lambda s: unhub.fit("sn", target=s), "fit has no argument target; did you mean targets?"),
-        (lambda s: unhub.fit("nnn", scores=s, tau=0.1), "nnn has no hyper-parameter 'tau'; it has k, alpha, strength."),
+        (lambda s: unhub.fit("nnn", scores=s, tau=0.1), "nnn has no hyper-parameter tau; it has k, alpha, strength."),
         (lambda s: unhub.fit("dualis", scores=s, stregth=1), "fit has no argument stregth; did you mean strength?"),
-        (lambda s: unhub.normalize("otn", scores=s, reg=1), "otn has no hyper-parameter 'reg'; it has no hyper-parame"),
+        (lambda s: unhub.normalize("otn", scores=s, reg=1), "otn has no hyper-parameter reg; it has no hyper-parame"),
         (lambda s: unhub.fit("dbns", scores=s), "there is no method 'dbns'; .* Did you mean 'dbsn'?"),
         (
             lambda s: unhub.evaluate(scores=s, relevant=[0], methods=["none", "sn"], taau=1),

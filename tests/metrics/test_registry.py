@@ -115,8 +115,8 @@ LISTED = (
     ("name", "sentence"),
     [
         ("recal@7", f"there is no metric 'recal@7', did you mean 'recall@7'? {LISTED}"),
-        ("r@1", f"there is no metric 'r@1', did you mean 'R@1'? {LISTED}"),
-        ("mdr", f"there is no metric 'mdr', did you mean 'MdR'? {LISTED}"),
+        ("rr@1", f"there is no metric 'rr@1', did you mean 'mrr'? {LISTED}"),
+        ("medr", f"there is no metric 'medr', did you mean 'MdR'? {LISTED}"),
         ("skewness", f"there is no metric 'skewness', did you mean 'skew@10'? {LISTED}"),
         ("xyz", f"there is no metric 'xyz'; {LISTED}"),
         ("mrr@10", f"there is no metric 'mrr@10', did you mean 'mrr'? {LISTED}"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from unhub.analysis.model import Estimate, Headline, Verdict
 from unhub.api.evaluation import MethodResult
+from unhub.foundation.tables import percent
 from unhub.foundation.types import AnyArray, IntArray
 from unhub.metrics import antihub_share, bootstrap_difference
 
@@ -66,15 +67,6 @@ def verdict(gain: Estimate | None, title: str, *, corrected: bool, shared: float
     if gain.high < 0:
         return Verdict("do not use", f"{title} hurts: {facts}.{bound}{advice}")
     return Verdict("unclear", f"The effect of {title} may be chance: {facts}.{bound}{advice}")
-
-
-def percent(share: float) -> str:
-    """A share as text.
-
-    >>> percent(0.088), percent(0.3)
-    ('8.8%', '30%')
-    """
-    return f"{100 * share:.0f}%" if share >= 0.095 or share == 0 else f"{100 * share:.1f}%"
 
 
 def _share(counts: IntArray, heads: int) -> float:

@@ -22,6 +22,7 @@ from unhub.dataset import Reader
 from unhub.executors import memory_bytes
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError
+from unhub.foundation.facade import facade
 from unhub.foundation.types import AnyArray
 from unhub.io import Rows, replace_file, write_safetensors
 from unhub.methods import UnknownMethodError, additive, stored_method
@@ -53,6 +54,7 @@ def save(correction: Correction, path: str | os.PathLike[str]) -> None:
         write_safetensors(temporary, tensors, notes)
 
 
+@facade
 def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int | None = None) -> Correction:
     """The correction of a file that ``save`` wrote; every part is checked against its checksum, its type and its range.
 

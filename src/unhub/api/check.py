@@ -387,7 +387,7 @@ class _Checker:
         for name in self.data.metrics:
             self.tried(None, metric_by_name, name)
         ties, grouped, masked = its.get("ties", "average"), self.data.group_targets, self.data.ignore_self
-        self.tried(None, Options, (), ties, grouped, masked, resamples=1, seed=0, lenient=False, progress=None)
+        self.tried(None, Options, ("R@1",), ties, grouped, masked, resamples=1, seed=0, lenient=False, progress=None)
         self.tried(None, count, "resamples", its.get("resamples", 1000))
         self.tried(None, seed_number, "seed", its.get("seed", 0))
 

@@ -268,7 +268,10 @@ class Correction:
     def _noted_gallery(self) -> Rows:
         """The gallery at the noted path, if it is still there and unchanged; looked up once."""
         if self._digests is None:
-            raise InputError("this correction was fitted on scores, so it has no vectors to search; use apply(scores).")
+            raise InputError(
+                f"this correction was fitted on scores, so it has no vectors to search; evaluate takes "
+                f"{argument('scores')}, and Correction.apply corrects them."
+            )
         if self.source is None:
             raise InputError(f"this correction does not hold its gallery; pass {setting('targets', '...')}.")
         if is_address(self.source):

@@ -16,6 +16,7 @@ from unhub.dataset import Dataset
 from unhub.foundation import tables
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
+from unhub.foundation.wording import counted
 from unhub.metrics import HUBNESS_METRICS, Ranking, k_occurrence, summarise
 from unhub.scores import Banks, ScoreSource, blocks, spread, with_progress
 from unhub.scores.views import mask_self
@@ -52,7 +53,8 @@ class Diagnosis:
     """the temperature that tau="auto" would use"""
 
     def __repr__(self) -> str:
-        return f"Diagnosis({self.queries:,} queries x {self.gallery:,} targets, skew@10 {self['skew@10']:.2f})"
+        size = f"{counted(self.queries, 'query')} x {counted(self.gallery, 'target')}"
+        return f"Diagnosis({size}, skew@10 {self['skew@10']:.2f})"
 
     def _repr_html_(self) -> str:
         title = f"targets by how often they are among the first {DEPTH}"
@@ -98,10 +100,12 @@ class Diagnosis:
         heads = max(1, round(0.01 * self.gallery))
         skew = self["skew@10"]
         kind = "even" if skew < MILD else "uneven" if skew < STRONG else "very uneven"
-        taken = f"{heads:,} of {self.gallery:,} targets {'takes' if heads == 1 else 'take'} {self.share():.0%}"
+        taken = (
+            f"{heads:,} of {self.gallery:,} targets {'takes' if heads == 1 else 'take'} {tables.percent(self.share())}"
+        )
         return (
-            f"Retrieval is {kind} (skew@10 {skew:.2f}): {taken} of the first places, {self['antihub@10']:.0f}% of the "
-            f"targets are never among the first 10."
+            f"Retrieval is {kind} (skew@10 {skew:.2f}): {taken} of the first places, "
+            f"{tables.percent(self['antihub@10'] / 100)} of the targets are never among the first 10."
         )
 
     def table(self) -> str:

@@ -16,7 +16,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.tables import Cell, Table, csv_text
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
-from unhub.foundation.wording import in_python, spoken
+from unhub.foundation.wording import counted, in_python, spoken
 from unhub.metrics import LEVEL, Interval, bootstrap_difference, holm, mcnemar, metric
 
 SCHEMA_VERSION = 1
@@ -84,7 +84,7 @@ class Evaluation:
     reverse: Evaluation | None = None
 
     def __repr__(self) -> str:
-        size = f"{self.settings['queries']:,} queries x {self.settings['gallery']:,} targets"
+        size = f"{counted(self.settings['queries'], 'query')} x {counted(self.settings['gallery'], 'target')}"
         both = "" if self.reverse is None else ", both directions"
         first = self.metrics[0] if self.metrics else None
         rows = [label if first is None else f"{label} {row.values[first]:.4g}" for label, row in self.rows.items()]

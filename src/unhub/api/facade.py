@@ -35,7 +35,7 @@ def dataset_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Da
         return Dataset(**given)
     if not isinstance(data, Dataset):
         advice = "give a Dataset, as in unhub.Dataset.open('experiment.toml'), and arrays by name, such as "
-        raise InputError("data", f"is a {type(data).__name__}", advice + argument("targets"))
+        raise InputError("data", f"is of type {type(data).__name__}", advice + argument("targets"))
     for name, value in given.items():
         default = _parameters(function)[name].default
         if value is not default and (default is None or value != default):
@@ -48,7 +48,9 @@ def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
     if isinstance(data, str | os.PathLike):
         return Dataset.open(data)
     if not isinstance(data, Dataset):
-        raise InputError("data", f"is a {type(data).__name__}", "give a Dataset or the path of an experiment file")
+        raise InputError(
+            "data", f"is of type {type(data).__name__}", "give a Dataset or the path of an experiment file"
+        )
     return data
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.types import AnyArray, FloatArray, IntArray
+from unhub.foundation.wording import counted
 
 SHOWN = 3
 """hits of the first query that a repr shows"""
@@ -39,7 +40,7 @@ class Hits:
 
     def __repr__(self) -> str:
         many = self.ids.ndim == 2
-        size = f"{self.ids.shape[0]:,} queries x {self.ids.shape[1]}" if many else f"{len(self)} hits"
+        size = f"{counted(self.ids.shape[0], 'query')} x {self.ids.shape[1]}" if many else counted(len(self), "hit")
         if 0 in self.ids.shape:
             return f"Hits({size})"
         first = zip(self.ids[0] if many else self.ids, self.scores[0] if many else self.scores, strict=True)

@@ -42,6 +42,8 @@ class Options:
     progress: Progress | None
 
     def __post_init__(self) -> None:
+        if not self.metrics:
+            raise InputError("metrics", "is empty", "name at least one")
         tie_policy(self.ties)
         if self.group_targets not in (None, "max"):
             raise InputError("group_targets", f"is {self.group_targets!r}", "use 'max' or leave it out")
@@ -197,7 +199,7 @@ def apply_method(
         rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
         return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
-        bias = finite(method, method.estimate(banks)) if known is None else known
+        bias = finite(method, method.estimate(banks), test.shape[1]) if known is None else known
         added = method.strength * bias.values
         return CorrectedScores(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias, added)
     assert isinstance(method, RowMethod)
@@ -205,8 +207,13 @@ def apply_method(
     return CorrectedScores((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))
 
 
-def finite(method: Method, bias: Bias) -> Bias:
-    """The bias, if it is finite for every target; otherwise an error."""
+def finite(method: Method, bias: Bias, gallery: int | None = None) -> Bias:
+    """The bias, if it is one finite number for each target; otherwise an error. gallery: how many targets there are."""
+    if gallery is not None and bias.values.shape != (gallery,):
+        raise InputError(
+            f"the bias of {method.name} has shape {bias.values.shape} but there are {gallery:,} targets; estimate must "
+            f"return one number for each."
+        )
     wrong = np.flatnonzero(~np.isfinite(bias.values))
     if wrong.size:
         raise InputError(

@@ -37,7 +37,7 @@ def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None]
     target = Path(path).expanduser()
     if ending(path) not in endings:
         suffix = f"has the ending {ending(path)!r}" if ending(path) else "has no ending"
-        raise InputError(f"output {path!r} {suffix}; this command writes {', '.join(endings)}.")
+        raise InputError(f"-o {path} {suffix}; this command writes {', '.join(endings)}.")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: there is no folder {target.parent}; create it first.")
     if target.is_dir():
@@ -46,7 +46,7 @@ def check(path: str | None, endings: Sequence[str], inputs: Iterable[str | None]
         raise InputError(f"cannot write {target}: permission denied in {target.parent}; choose another folder.")
     read = [Path(each.partition(SEPARATOR)[0]).expanduser() for each in inputs if each is not None]
     if any(same_file(each, target) for given in read for each in (given, *_beside(given))):
-        raise InputError(f"output {path!r} is also an input and would be overwritten; choose another name.")
+        raise InputError(f"-o {path} is also an input and would be overwritten; choose another name.")
     return target.exists()
 
 

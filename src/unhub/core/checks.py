@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import AnyArray, Sliceable
-from unhub.foundation.wording import argument, setting
+from unhub.foundation.wording import argument, counted, setting
 
 UNIT_TOLERANCE = 0.01
 """how far from one a length may be: rounded unit vectors are within it, logits are not"""
@@ -85,7 +85,7 @@ def vector_problems(
     if survey.zero:
         yield InputError(
             name,
-            f"has {_count(len(survey.zero), 'zero vector')} ({_places(survey.zero, ids)})",
+            f"has {counted(len(survey.zero), 'zero vector')} ({_places(survey.zero, ids)})",
             f"a zero vector is similar to nothing: leave {'it' if len(survey.zero) == 1 else 'them'} out or embed "
             f"again",
         )
@@ -100,7 +100,7 @@ def check_scores(scores: Sliceable, name: str) -> None:
     for start, block in _slices(scores):
         bad.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
     if bad:
-        raise InputError(name, *_not_finite(scores, bad, None))
+        raise InputError(name, *_not_finite(scores, bad, None, "compute these scores again"))
 
 
 def check_dimension(rows: Sliceable, name: str, other: Sliceable, other_name: str) -> None:
@@ -130,20 +130,18 @@ def _slices(rows: Sliceable) -> Iterator[tuple[int, AnyArray]]:
         yield start, np.asarray(rows[start : start + height])
 
 
-def _not_finite(rows: Sliceable, bad: Sequence[int], ids: Sequence[str] | None) -> tuple[str, str]:
+def _not_finite(
+    rows: Sliceable, bad: Sequence[int], ids: Sequence[str] | None, advice: str = "leave them out or embed them again"
+) -> tuple[str, str]:
     """What came and what to do about it."""
-    came = f"has NaN or infinite values in {_count(len(bad), 'row')} ({_places(bad, ids)})"
+    came = f"has NaN or infinite values in {counted(len(bad), 'row')} ({_places(bad, ids)})"
     first = np.asarray(rows[bad[0] : bad[0] + 1])
     if rows.dtype == np.float16 and np.isinf(first).any():
         return came, "float16 ends at 65504, so they overflowed when they were stored: store float32"
-    return came, "leave them out or embed them again"
+    return came, advice
 
 
 def _places(rows: Sequence[int], ids: Sequence[str] | None, most: int = 5) -> str:
     shown = [repr(ids[row]) if ids is not None else str(row) for row in rows[:most]]
     kind = ("id" if ids is not None else "row") + ("s" if len(rows) > 1 else "")
     return f"{kind} {', '.join(shown)}{', …' if len(rows) > most else ''}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"

@@ -17,7 +17,8 @@ import numpy as np
 from unhub.core.arrays import unit_rows
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import shared_rows
-from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, file_door, read_experiment
+from unhub.core.parameters import count, optional_count, seed_number
+from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, MODALITIES, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
 from unhub.dataset.items import Items, read_captions, read_items
@@ -42,8 +43,9 @@ from unhub.dataset.sources import (
 )
 from unhub.dataset.task import Task, score_task, vector_task
 from unhub.foundation.errors import InputError
+from unhub.foundation.facade import facade
 from unhub.foundation.types import FloatArray, IntArray, Progress, Similarity
-from unhub.foundation.wording import Door, argument, in_python
+from unhub.foundation.wording import Door, argument, did_you_mean, in_python
 from unhub.io import Rows, read_numbers, read_relevance
 from unhub.metrics import Relevance
 from unhub.scores import ScoreSource
@@ -102,6 +104,7 @@ class Dataset:
     ('scores', (2, 2), True)
     """
 
+    @facade
     def __init__(
         self,
         *,
@@ -138,6 +141,8 @@ class Dataset:
         cross_bank_scores: Any = None,
         target_bank_scores: Any = None,
     ) -> None:
+        if not isinstance(banks or {}, Mapping):
+            raise InputError("banks", f"is of type {type(banks).__name__}", "give a mapping, {name: Bank(...)}")
         short = Bank(query_bank, target_bank, query_weight, query_bank_scores, cross_bank_scores, target_bank_scores)
         self.banks: dict[str, Bank] = dict(banks or {}) | ({} if short.empty else {BANK: short})
         arguments = locals()
@@ -153,6 +158,7 @@ class Dataset:
         self.asks_bank = False
         """whether its queries are those of the correction's bank"""
         self.notes: tuple[str, ...] = ()
+        """sentences about it: what a sample leaves out, whose queries are asked"""
         self.drawn: dict[str, IntArray] = {}
         """of a sample: which rows of the whole are here, by "queries", "targets", "banks.val.queries", ..."""
         self.bank_notes: dict[str, str] = {}
@@ -168,9 +174,19 @@ class Dataset:
         self._lock = threading.RLock()
 
     def _refuse_names(self) -> None:
-        for name in self.banks:
+        for name, bank in self.banks.items():
             if name in ("", TEST_QUERIES):
                 raise InputError("banks", f"has the name {name!r}, which is taken", "give the bank another name")
+            if not isinstance(bank, Bank):
+                came = f"has for {name} a value of type {type(bank).__name__}"
+                raise InputError("banks", came, "give a Bank, such as unhub.dataset.Bank(queries)")
+            if bank.empty:
+                raise InputError("banks", f"has nothing in {name}", "give it queries")
+        if self.modality and self.modality not in MODALITIES:
+            hint = did_you_mean(self.modality, MODALITIES, f"use one of {', '.join(MODALITIES)}")
+            raise InputError("modality", f"is {self.modality!r}", hint)
+        if len(set(self.directions)) < len(self.directions):
+            raise InputError("directions", f"is {', '.join(self.directions)}", "give two different names")
         if "reverse" in self.directions[:1] or "forward" in self.directions[1:]:
             advice = "forward can only be the first one and reverse the second"
             raise InputError("directions", f"is {', '.join(self.directions)}", advice)
@@ -194,6 +210,7 @@ class Dataset:
             raise InputError(f"{arguments['path']}: {error.sentence(file_door())}") from error
 
     @classmethod
+    @facade
     def of(
         cls,
         correction: Any,
@@ -217,6 +234,9 @@ class Dataset:
         relevant, query_ids, captions, target_captions, media: as for a Dataset.
         target_bank: for methods of two banks. bank_captions: what the queries of its bank say.
         """
+        if not hasattr(correction, "query_bank"):
+            advice = "give a Correction, as unhub.load returns it"
+            raise InputError("correction", f"is of type {type(correction).__name__}", advice)
         if relevant is not None and queries is None and scores is None:
             raise InputError("relevant", "says which targets are right for which query", "give the queries too")
         second = correction.target_bank if target_bank is None else target_bank
@@ -495,14 +515,19 @@ class Dataset:
     ) -> Dataset:
         """At most so many test scores in one direction, in memory, in the type they are stored in.
 
-        cells: test scores. bank_cells: scores of each bank; cells where it is not given. most_targets: targets of a
-        larger gallery: those that are right, and others at random. ``notes`` says what was left out, ``drawn`` which
-        rows are there.
+        cells: test scores; at least 200 queries stay, also where that is more. bank_cells: scores of each bank; cells
+        where it is not given. most_targets: targets of a larger gallery: those that are right, and others at random.
+        ``notes`` and ``bank_notes`` say what was left out, ``drawn`` which rows are there.
         """
         from unhub.dataset.sampling import sampled_dataset
 
+        cells, seed = count("cells", cells), seed_number("seed", seed)
+        bank_cells, most_targets = (
+            optional_count("bank_cells", bank_cells) or cells,
+            count("most_targets", most_targets),
+        )
         with self._lock:
-            return sampled_dataset(self, cells, bank_cells or cells, most_targets, seed, back=self._back(direction))
+            return sampled_dataset(self, cells, bank_cells, most_targets, seed, back=self._back(direction))
 
     def with_scores(self, scores: Any) -> Dataset:
         """The same test set with a matrix (query, gallery) in place of its embeddings, and without banks."""
@@ -540,7 +565,8 @@ class Dataset:
 
     def shard(self, i: int, of: int) -> Dataset:
         """The same data with part i of the rows of each bank, counted from 0: what one worker reads."""
-        if not 0 <= i < of:
+        of = count("of", of)
+        if not isinstance(i, int | np.integer) or not 0 <= i < of:
             raise InputError("i", f"is {i} of {of}", "count shards from 0")
         part = self._copy()
         part._shard = (i, of)

@@ -130,7 +130,7 @@ def _known(file: Path, section: Mapping[str, Any], known: Iterable[str], where: 
     for name in section:
         if name not in known:
             hint = did_you_mean(str(name), known, f"known are {', '.join(known)}.")
-            raise InputError(f"{file}: there is no {where}{name}; {hint}")
+            raise InputError(f"{file}: there is no {where or 'section '}{name}; {hint}")
 
 
 def _section(file: Path, contents: Mapping[str, Any], name: str, where: str | None = None) -> dict[str, Any]:
@@ -164,7 +164,9 @@ def _task(file: Path, about: Mapping[str, Any]) -> str:
 def _directions(file: Path, about: Mapping[str, Any]) -> tuple[str, ...]:
     named = _texts(file, about, "directions") or ["forward", "reverse"]
     if len(named) > 2 or len(set(named)) != len(named):
-        raise InputError(f"{file}: dataset.directions is {named}; give one or two names, such as t2v and v2t.")
+        raise InputError(
+            f"{file}: dataset.directions is {named}; give one name or two different ones, such as t2v and v2t."
+        )
     return tuple(named)
 
 

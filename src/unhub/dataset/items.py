@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, counted
 from unhub.io import read_ids
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def read_captions(source: Any, name: str, ids: Sequence[str], what: str) -> Sequ
         captions = read_ids(source, name=name)
     if len(captions) != len(ids):
         raise InputError(
-            name, f"has {len(captions):,} lines but there are {len(ids):,} {what}", "write one line for each"
+            name, f"has {counted(len(captions), 'line')} but there are {len(ids):,} {what}", "write one line for each"
         )
     return [caption or own for caption, own in zip(captions, ids, strict=True)]
 

@@ -80,6 +80,8 @@ class Reader:
     def __post_init__(self) -> None:
         if self.metric not in ("cosine", "ip"):
             raise InputError("metric", f"is {self.metric!r}", "use 'cosine' or 'ip' (inner product)")
+        if not isinstance(self.normalize, bool | np.bool_):
+            raise InputError("normalize", f"is {self.normalize!r}", "use True or False")
         memory_bytes(self.memory)
 
     def as_in_store(self, described: Description) -> Reader:

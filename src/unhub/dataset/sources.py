@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import did_you_mean
 from unhub.io import FileArray, Rows, relevance_from_labels
 from unhub.io.address import SEPARATOR
 from unhub.io.arrays import file_behind_map
@@ -105,6 +106,10 @@ def relevance_source(relevant: Any, shape: tuple[int, int], *, allow_empty: bool
                 "give a file that says which targets are right",
             )
         return np.arange(queries)
+    if isinstance(relevant, str) and not os.path.exists(relevant):
+        hint = did_you_mean(os.path.basename(relevant), ALIGNED)
+        if hint:
+            raise InputError("relevant", f"is {relevant!r}, and there is no such file", hint)
     if isinstance(relevant, Labels):
         return relevance_from_labels(relevant.queries, relevant.targets, allow_empty=allow_empty)
     return relevant

@@ -17,7 +17,7 @@ from unhub.encoders.media import ENDINGS, KINDS, kind_of
 from unhub.encoders.parts import ids_beside
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import decode_text, read_regular, text_lines
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, counted, there_are
 
 MAGIC = ("*", "?", "[")
 TABLES = (".csv", ".tsv", ".jsonl")
@@ -140,7 +140,9 @@ def _check_ids(items: Items, path: Path, ids: Sequence[str] | None) -> Items:
     """The items with these ids, or their own; an error unless they are unique and a file of lines can hold them."""
     chosen = items.ids if ids is None else tuple(ids)
     if len(chosen) != len(items):
-        raise InputError(f"{path} has {len(items):,} items but there are {len(chosen):,} ids; give one for each.")
+        raise InputError(
+            f"{path} has {counted(len(items), 'item')} but {there_are(len(chosen), 'id')}; give one for each."
+        )
     odd = next((each for each in chosen if each != each.strip() or not each or "\n" in each or "\r" in each), None)
     if odd is not None:
         advice = f"give other {argument('ids')}"

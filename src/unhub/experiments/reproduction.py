@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -87,8 +87,8 @@ class Observer(Protocol):
 @facade
 def reproduce(
     data: Source | Sequence[Source],
-    tables: Sequence[str] | Literal["all"] | None = None,
-    figures: Sequence[str] | Literal["all"] | None = None,
+    tables: str | Sequence[str] | None = None,
+    figures: str | Sequence[str] | None = None,
     protocol: str | Preset | None = None,
     bank: str | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -101,9 +101,9 @@ def reproduce(
     """The paper's tables and figures on your data; arguments are checked before anything runs.
 
     data: a Dataset, the path of an experiment file, or several of them.
-    tables: names or the paper's numbers; "all": every possible one, failures are noted; None: the first, or none where
-        there are figures.
-    figures: names of figures whose values are wanted, or "all"; None: none.
+    tables: a name or a number of the paper, or several; "all": every possible one, failures are noted; None: the
+        first, or none where there are figures.
+    figures: the name of a figure whose values are wanted, or several, or "all"; None: none.
     protocol: "auto" (unhub's own defaults), "paper" (the settings that the paper prints) or "authors" (those of its
         authors' scripts); None: "paper" where values are compared with the paper's, otherwise "auto".
     bank: the bank of the figures; None: the test queries are the bank.
@@ -121,7 +121,8 @@ def reproduce(
     >>> table.name, table.protocol, [row.label for row in table.rows]
     ('query-aware', 'auto', ['none', 'is', 'dis', 'sn'])
     """
-    sources = [data] if isinstance(data, Dataset | str | os.PathLike) else list(data)
+    sources = list(data) if isinstance(data, Iterable) and not isinstance(data, str) else [data]
+    tables, figures = ([each] if isinstance(each, str) and each != ALL else each for each in (tables, figures))
     datasets = [open_dataset(each) for each in sources]
     chosen = preset("paper" if compared and protocol is None else protocol)
     notes: list[str] = []

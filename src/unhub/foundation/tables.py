@@ -72,6 +72,15 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return sink.getvalue()
 
 
+def percent(share: float) -> str:
+    """A share as text.
+
+    >>> percent(0.088), percent(0.3), percent(0.01)
+    ('8.8%', '30%', '1%')
+    """
+    return f"{100 * share:.0f}%" if share >= 0.095 else f"{100 * share:.1f}".removesuffix(".0") + "%"
+
+
 def aligned(lines: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     """Lines of equal columns: words to the left, numbers to the right.
 

@@ -48,6 +48,25 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {near[0]}?" if near else otherwise
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "query"), counted(2_000, "query"), counted(0, "row")
+    ('1 query', '2,000 queries', '0 rows')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def there_are(number: int, noun: str) -> str:
+    """The start of a sentence about a number of things.
+
+    >>> there_are(1, "id"), there_are(3, "id")
+    ('there is 1 id', 'there are 3 ids')
+    """
+    return f"there {'is' if number == 1 else 'are'} {counted(number, noun)}"
+
+
 def no_such(what: str, name: str, known: Iterable[str], listed: str = "") -> str:
     """The sentence for a name that does not exist; listed: the known names, where they are more than names.
 

@@ -148,7 +148,7 @@ def as_array(source: object, *, name: str) -> AnyArray:
     except Exception as error:  # __array__ is third-party code
         raise InputError(name, f"cannot be read as an array: {_why(source, error)}") from error
     if array.ndim == 0:
-        kind = "None" if source is None else f"a {type(source).__name__}"
+        kind = "None" if source is None else f"of type {type(source).__name__}"
         if hasattr(source, "toarray"):
             kind = f"a sparse matrix ({type(source).__name__}; use its toarray())"
         raise InputError(name, f"is {kind}, not an array", "give an array, a tensor, lists of numbers or a path")

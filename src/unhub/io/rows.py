@@ -16,7 +16,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import Stamp, stamp_at, stamp_of
 from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, Sliceable
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, counted, there_are
 from unhub.io.address import SEPARATOR, WHOLE, Address, Contents, check_matrix, choose, find, numpy_floats
 from unhub.io.arrays import as_sliceable
 from unhub.io.file_array import BrainFloats, FileArray
@@ -101,7 +101,9 @@ def with_ids(rows: Rows, ids: Iterable[str], *, place: str | None = None) -> Row
     named, origin = ids if isinstance(ids, Ids) else Ids(ids), f" in {place}" if place else ""
     if len(named) != len(rows):
         raise InputError(
-            rows.name, f"has {len(rows):,} rows but there are {len(named):,} ids{origin}", "give one id for each row"
+            rows.name,
+            f"has {counted(len(rows), 'row')} but {there_are(len(named), 'id')}{origin}",
+            "give one id for each row",
         )
     if len(set(named)) != len(named):
         raise InputError(rows.name, f"has ids that are not unique{origin}: {_repeated(named)}", "make them so")

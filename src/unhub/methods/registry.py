@@ -11,8 +11,10 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from unhub.core.parameters import Temperature, strength_number
 from unhub.foundation.errors import InputError
+from unhub.foundation.facade import facade
 from unhub.foundation.optional import load_plugin, plugins
 from unhub.foundation.safe_text import short_repr
+from unhub.foundation.wording import argument
 from unhub.methods.global_correction import GC
 from unhub.methods.interface import AdditiveMethod, Method, is_additive
 from unhub.methods.inverted_softmax import DIS, DSL, IS, DISPaper, DualDIS, DualIS
@@ -31,6 +33,8 @@ _BUILT_IN: tuple[type[Any], ...] = (
     NoCorrection, IS, DIS, DISPaper, DualIS, DualDIS, SN, DBSN, NNN, CSLS, GC, DSL, DN, SingleSinkhorn,
     LocalScaling, NICDM, MutualProximity, Centering, OTN, L2N, HN, SparseK,
 )  # fmt: skip
+for _each in _BUILT_IN:
+    _each.__init__ = facade(_each.__init__)  # a mistyped hyper-parameter is answered
 
 METHODS: tuple[str, ...] = tuple(each.name for each in _BUILT_IN)
 """the name of every method that unhub brings"""
@@ -134,7 +138,9 @@ def method(which: str | Method, hyper_parameters: HyperParameters | None = None)
     for key in hyper_parameters or {}:
         if not _takes(chosen, key):
             has = ", ".join(fields_of(chosen)) or "no hyper-parameters"
-            raise InputError(f"{chosen.name} has no hyper-parameter {key!r}; it has {has}.{_meant(key, [chosen])}")
+            raise InputError(
+                f"{chosen.name} has no hyper-parameter {argument(key)}; it has {has}.{_meant(key, [chosen])}"
+            )
     return configure(chosen, cast(Any, hyper_parameters))
 
 
@@ -147,7 +153,7 @@ def methods(which: Iterable[str | Method], hyper_parameters: HyperParameters | N
     for key in hyper_parameters or {}:
         if not (any(_takes(each, key) for each in chosen) or (baseline and key in HyperParameters.__annotations__)):
             names = ", ".join(each.name for each in chosen)
-            raise InputError(f"no method of {names} has the hyper-parameter {key!r}.{_meant(key, chosen)}")
+            raise InputError(f"no method of {names} has the hyper-parameter {argument(key)}.{_meant(key, chosen)}")
     return tuple(configure(each, cast(Any, hyper_parameters)) for each in chosen)
 
 

@@ -197,6 +197,8 @@ def metric(name: str) -> Metric:
 
     >>> metric("ndcg@20").percent, metric("hit_rate@3").name, metric("max N_10").name
     (True, 'R@3', 'max_n@10')
+    >>> metric("MRR").name
+    'mrr'
     """
     stem, _, k = re.sub(r"^max N_(\d+)$", r"max N@\1", name).partition("@")
     known = _ALIASES.get(stem, stem)
@@ -208,6 +210,10 @@ def metric(name: str) -> Metric:
     if name not in _REGISTERED:
         theirs = load_plugin(GROUP, name)
         if theirs is None:
+            names = (*FAMILIES, *_ALIASES, *(each.name for each in _SINGLE))
+            same = next((each for each in names if each != stem and each.lower() == stem.lower()), None)
+            if same is not None:  # in other capitals, such as MRR
+                return metric(f"{same}@{k}" if k else same)
             raise InputError(_unknown(name, stem, k))
         if getattr(theirs, "name", None) != name:
             raise InputError(f"the entry point {name!r} of {GROUP} does not give a metric of that name.")

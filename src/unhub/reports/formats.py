@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from unhub.analysis.model import Convergence, Lorenz, Occurrence, Provenance, ResultLine, ResultsTable, Sweep
-from unhub.analysis.verdict import percent as percent
+from unhub.foundation.tables import percent as percent
 from unhub.metrics import metric
 
 MINUS = "\N{MINUS SIGN}"

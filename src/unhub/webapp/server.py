@@ -187,6 +187,8 @@ def token_for(host: str, token: str | None) -> str | None:
 
 def bind(host: str, port: int | None) -> socket.socket:
     """A listening socket: at the port, or at the first free one."""
+    if port is not None and not isinstance(port, int):
+        raise InputError("port", f"is {port!r}", "give a whole number, or 0 for any free port")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for each in [port] if port is not None else [*range(PORT, PORT + TRIED), 0]:
         bound = socket.socket(family, socket.SOCK_STREAM)
