@@ -133,3 +133,15 @@ def test_two_metrics_cannot_share_a_name():
     register_metric(Metric("mine", whole=print))
     with pytest.raises(InputError, match="there is a metric 'mine' already"):
         register_metric(Metric("mine", whole=len))
+
+
+def test_a_fit_refuses_a_bias_of_the_wrong_length():
+    class Short(unhub.methods.IS):
+        name, title = "short", "Short"
+
+        def estimate(self, banks):
+            return dataclasses.replace(super().estimate(banks), values=np.zeros(1))
+
+    rows = np.eye(3, dtype=np.float32)
+    with pytest.raises(InputError, match="3 targets"):
+        unhub.fit(Short(), targets=rows, query_bank=rows[:2])

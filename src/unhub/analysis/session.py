@@ -384,7 +384,7 @@ class Session:
             resolved = resolve(asked, banks.queries)
             if not is_additive(resolved.method):
                 return resolved, None
-            return resolved, finite(resolved.method, resolved.method.estimate(banks))
+            return resolved, finite(resolved.method, resolved.method.estimate(banks), banks.queries.shape[1])
 
         key = ("bias", settings.direction, settings.bank, settings.method, settings.tau)
         resolved, bias = self._once(key, estimate, wanted)

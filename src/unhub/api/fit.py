@@ -142,7 +142,7 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     estimated = _estimated(estimator, data, task, journal)
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
     refuse_change(known | gallery, *used, task.targets, when="during")
-    bias = finite(estimator, estimated)
+    bias = finite(estimator, estimated, task.banks.queries.shape[1])
     in_store = task.targets is not None and is_address(task.targets.source)
     second = task.banks.targets
     return Correction(
