@@ -200,10 +200,7 @@ class Session:
 
     @classmethod
     def open(
-        cls,
-        data: Dataset | Correction | str | os.PathLike[str],
-        protocol: str | Preset | None = None,
-        **parts: Any,
+        cls, data: Dataset | Correction | str | os.PathLike[str], protocol: str | Preset | None = None, **parts: Any
     ) -> Session:
         """The session of a dataset, a correction, an experiment file, or a folder that ``unhub reproduce`` wrote.
 

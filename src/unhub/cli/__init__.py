@@ -9,20 +9,7 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import (
-    check,
-    demo,
-    encode,
-    evaluate,
-    export,
-    extend,
-    fit,
-    import_,
-    report,
-    reproduce,
-    search,
-    serve,
-)
+from unhub.cli import check, demo, encode, evaluate, export, extend, fit, import_, report, reproduce, search, serve
 from unhub.cli.console import complain, say, warnings_as_notes
 from unhub.cli.failures import OK, failure, lasting_streams, lost_output
 from unhub.foundation.safe_text import printable

@@ -47,8 +47,7 @@ def command(
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
     methods: Annotated[
-        str | None,
-        value("NAMES", "Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn."),
+        str | None, value("NAMES", "Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn.")
     ] = None,
     metrics: Annotated[str | None, value("NAMES", "Comma-separated, such as R@1,MnR.")] = None,
     direction: Annotated[str, value("forward|reverse|both", "Queries retrieve targets, or the reverse.")] = "forward",

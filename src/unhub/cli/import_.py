@@ -28,9 +28,7 @@ def command(
     out: Annotated[str, value("FOLDER", "The folder to create.", "-o", "--output")],
     scores: Annotated[
         str | None,
-        file(
-            "Test scores: queries x targets, or three dimensions (target, its queries, target) padded with -inf.",
-        ),
+        file("Test scores: queries x targets, or three dimensions (target, its queries, target) padded with -inf."),
     ] = None,
     queries: options.Queries = None,
     targets: Annotated[str | None, file("Embeddings of the targets, instead of scores.")] = None,

@@ -22,25 +22,8 @@ from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, MODALITIE
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
 from unhub.dataset.items import Items, read_captions, read_items
-from unhub.dataset.reader import (
-    Reader,
-    column_ids,
-    empty_bank,
-    marginal,
-    named,
-    refuse_mixture,
-    relative_prior,
-)
-from unhub.dataset.sources import (
-    ALIGNED,
-    ARGUMENTS,
-    LABELS,
-    NO_BANK,
-    Bank,
-    Labels,
-    portable,
-    relevance_source,
-)
+from unhub.dataset.reader import Reader, column_ids, empty_bank, marginal, named, refuse_mixture, relative_prior
+from unhub.dataset.sources import ALIGNED, ARGUMENTS, LABELS, NO_BANK, Bank, Labels, portable, relevance_source
 from unhub.dataset.task import Task, score_task, vector_task
 from unhub.foundation.errors import InputError
 from unhub.foundation.facade import facade
@@ -774,10 +757,5 @@ class Dataset:
         source = relevance_source(self._sources["relevant"], shape, allow_empty=self.allow_empty)
         own, others = self._side_ids()
         return read_relevance(
-            source,
-            queries=shape[0],
-            targets=shape[1],
-            query_ids=own,
-            target_ids=others,
-            allow_empty=self.allow_empty,
+            source, queries=shape[0], targets=shape[1], query_ids=own, target_ids=others, allow_empty=self.allow_empty
         )

@@ -133,9 +133,4 @@ def in_order(rows: Rows, ids: tuple[str, ...] | None) -> Rows:
         return rows
     order = np.fromiter((places[each] for each in ids), dtype=np.int64, count=len(ids))
     direct = isinstance(rows.data, np.ndarray | FileArray)  # these can pick rows themselves
-    return Rows(
-        Permuted(rows.data if direct else rows, order),
-        ids,
-        rows.source,
-        rows.name,
-    )
+    return Rows(Permuted(rows.data if direct else rows, order), ids, rows.source, rows.name)

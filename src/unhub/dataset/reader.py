@@ -269,7 +269,5 @@ def refuse_mixture(vectors: Mapping[str, Any], matrices: Mapping[str, Any]) -> N
     scored = [name for name, value in matrices.items() if value is not None]
     if embedded and scored:
         raise InputError(
-            scored[0],
-            f"and {argument(embedded[0])} came together",
-            "give matrices of scores or embeddings, not both",
+            scored[0], f"and {argument(embedded[0])} came together", "give matrices of scores or embeddings, not both"
         )

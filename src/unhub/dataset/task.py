@@ -106,11 +106,7 @@ def vector_task(
     own = test if first is None and data._shard == (0, 1) else None
     banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior, budget=budget, queries=own)
     sides["queries"] = queries
-    return _tested(
-        data,
-        Task(way, name, banks, test, shared=shared, **sides),
-        own_bank=first is None,
-    )
+    return _tested(data, Task(way, name, banks, test, shared=shared, **sides), own_bank=first is None)
 
 
 def score_task(
