@@ -1,11 +1,15 @@
 """Experiment files: what they may say, and one sentence for every mistake."""
 
+from pathlib import Path
+
 import pytest
 
+import unhub
 from unhub import InputError
 from unhub.dataset import Dataset
 from unhub.experiments import possible, preset, reproduce
-from unhub.experiments.template import TEMPLATE
+
+TEMPLATE = (Path(unhub.__file__).parent / "experiments" / "template.toml").read_text(encoding="utf-8")
 
 
 def test_paths_are_relative_to_the_file(written, tmp_path, monkeypatch):

@@ -114,7 +114,8 @@ def _address(source: object) -> str:
 def _evaluation(words: Sequence[str], relevant: str, method: Method) -> str:
     names = ",".join(dict.fromkeys(("none", method.name)))
     values = {name: value for name, value in settings(method).items() if value is not None and name in OPTIONS}
-    chosen = [word for name, value in values.items() for word in (_flag(name), _number(value))]
+    texts = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    chosen = [word for name, text in texts.items() for word in (_flag(name), text)]
     return _joined(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])
 
 
@@ -125,7 +126,3 @@ def _joined(words: Sequence[str]) -> str:
 
 def _flag(name: str) -> str:
     return on_command_line(name, None)
-
-
-def _number(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -72,6 +72,5 @@ def heat_map(pair: RankingPair, data: Dataset, direction: str) -> HeatMap:
     after = None if bias is None else before + bias[columns].astype(np.float64)
     both = before if after is None else np.stack((before, after))
     low, high = np.nanpercentile(both, [OUTLIERS, 100 - OUTLIERS])
-    cells = [None if each is None else each.round(DIGITS).tolist() for each in (before, after)]
-    assert cells[0] is not None
-    return HeatMap(rows.tolist(), columns.tolist(), cells[0], cells[1], float(low), float(high))
+    cells = before.round(DIGITS).tolist(), None if after is None else after.round(DIGITS).tolist()
+    return HeatMap(rows.tolist(), columns.tolist(), *cells, float(low), float(high))

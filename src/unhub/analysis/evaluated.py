@@ -9,7 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from unhub.analysis.session import SAVED, UNSEEN, Session
+from unhub.analysis.session import SAVED, Session
+from unhub.api.evaluate import UNSEEN
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.fitted_vectors import saved_bias
 from unhub.api.ranking_pair import RankingPair
@@ -147,11 +148,11 @@ def _of_correction(
         )
 
     evaluation = evaluation_of(methods or usual(bank), bank, saved=True)
-    notes: tuple[str, ...] = tuple(its.warnings)
+    notes: tuple[str, ...] = ()
     if bank == TEST_QUERIES and not data.asks_bank:  # its own bank is another one
         row = replace(evaluation[own.name], transductive=False)
         evaluation = replace(evaluation, rows={**evaluation.rows, own.name: row})
-        notes += (UNSEEN,)
+        notes = (UNSEEN,)
     shown = _label(evaluation, own.name if label in (None, SAVED) else label)
     upper = evaluation_of(usual(TEST_QUERIES), TEST_QUERIES, saved=False) if cheap and not data.asks_bank else None
     settings = {
@@ -166,10 +167,10 @@ def _of_correction(
     }
     paths = {part: Path(os.path.expanduser(at.partition(SEPARATOR)[0])) for part, at in named.items() if at}
     files = {part: hash_of(path) for part, path in paths.items() if path.exists()}
-    all_notes = (*notes[: len(its.warnings)], *_notes(evaluation, upper), *notes[len(its.warnings) :])
+    notes = (*its.warnings, *_notes(evaluation, upper), *notes)
     saved = shown == own.name
     return EvaluatedDataset(
-        session, direction, "forward", bank, evaluation, shown, upper, saved, all_notes, settings, files
+        session, direction, "forward", bank, evaluation, shown, upper, saved, notes, settings, files
     )
 
 

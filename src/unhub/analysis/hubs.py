@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from unhub.analysis.model import Contribution, HubCard, HubQuery, Replacement
@@ -23,80 +25,46 @@ def hub_card(ranked: BeforeAfter, target: int, *, most: int = MOST_QUERIES) -> H
     """The card of a target at the k of the view."""
     pair, k = ranked.pair, ranked.settings.k
     before, after = (places_of(row.top, target, k) for row in (pair.before, pair.after))
-    retrieved = np.flatnonzero((before > 0) | (after > 0))
-    order = np.lexsort((_last(after[retrieved], k), _last(before[retrieved], k)))
-    right = pair.right_for(target)
-    return _card(
-        pair,
-        target,
-        retrieved[order][:most],
-        count=(int((before > 0).sum()), int((after > 0).sum())),
-        right=(int((right & (before > 0)).sum()), int((right & (after > 0)).sum())),
-        total=len(retrieved),
-        bank="" if ranked.bank is None else ranked.bank.name,
-        contributions=contributions(ranked, target),
-        most=MOST_ROWS,
-    )
+    queries = np.flatnonzero((before > 0) | (after > 0))
+    order = np.lexsort(tuple(np.where(each[queries] > 0, each[queries], k + 1) for each in (after, before)))
+    card = _card(pair, target, k, queries[order][:most], "" if ranked.bank is None else ranked.bank.name, MOST_ROWS)
+    return replace(card, reached_total=len(queries), contributions=contributions(ranked, target))
 
 
 def top_hubs(pair: RankingPair, bank: str) -> list[HubCard]:
     """The largest hubs with no correction; their queries are evenly spaced among all that have them first."""
-    counts = pair.counts(pair.before, 1)
-    cards = []
+    counts, cards = pair.counts(pair.before, 1), []
     for hub in np.argsort(-counts, kind="stable")[:REPORTED].tolist():
-        before, after = (np.flatnonzero(row.top[:, 0] == hub) for row in (pair.before, pair.after))
-        if not len(before):
-            break
-        right = pair.right_for(hub)
-        cards.append(
-            _card(
-                pair,
-                hub,
-                before[evenly(len(before), REPORTED_QUERIES)],
-                count=(len(before), len(after)),
-                right=(int(right[before].sum()), int(right[after].sum())),
-                total=len(before),
-                bank=bank,
-                contributions=[],
-                most=REPORTED_TARGETS,
-            )
-        )
+        queries = np.flatnonzero(pair.before.top[:, 0] == hub)
+        if len(queries):
+            shown = queries[evenly(len(queries), REPORTED_QUERIES)]
+            cards.append(_card(pair, hub, 1, shown, bank, REPORTED_TARGETS))
     return cards
 
 
-def _card(
-    pair: RankingPair,
-    target: int,
-    queries: IntArray,
-    *,
-    count: tuple[int, int],
-    right: tuple[int, int],
-    total: int,
-    bank: str,
-    contributions: list[Contribution],
-    most: int,
-) -> HubCard:
+def _card(pair: RankingPair, target: int, k: int, queries: IntArray, bank: str, most: int) -> HubCard:
+    """A card that lists these queries, without contributions."""
     before, after = (places_of(row.top, target) for row in (pair.before, pair.after))
-    relevant, media, bias = pair.right_for(target), pair.targets.media[target], pair.after.bias
+    top_before, top_after = ((places > 0) & (places <= k) for places in (before, after))
+    right, media, bias = pair.right_for(target), pair.targets.media[target], pair.after.bias
+    listed = [
+        HubQuery(row, pair.queries.names[row], bool(right[row]), int(before[row]) or None, int(after[row]) or None)
+        for row in queries.tolist()
+    ]
     return HubCard(
         target=target,
         id=pair.targets.ids[target],
         name=pair.targets.names[target],
         media=None if media is None else media.kind,
         bias=None if bias is None else float(bias[target]),
-        count_before=count[0],
-        count_after=count[1],
-        right_before=right[0],
-        right_after=right[1],
-        reached=[
-            HubQuery(
-                row, pair.queries.names[row], bool(relevant[row]), int(before[row]) or None, int(after[row]) or None
-            )
-            for row in queries.tolist()
-        ],
-        reached_total=total,
+        count_before=int(top_before.sum()),
+        count_after=int(top_after.sum()),
+        right_before=int((right & top_before).sum()),
+        right_after=int((right & top_after).sum()),
+        reached=listed,
+        reached_total=int(top_before.sum()),
         bank=bank,
-        contributions=contributions,
+        contributions=[],
         instead=replacements(pair, target, most),
     )
 
@@ -177,8 +145,3 @@ def _shares(ranked: BeforeAfter, scores: FloatArray, weight: FloatArray | None) 
     terms = np.exp(logits - logits.max())
     shares: FloatArray = terms / terms.sum()
     return shares
-
-
-def _last(places: IntArray, k: int) -> IntArray:
-    ordered: IntArray = np.where(places > 0, places, k + 1)
-    return ordered

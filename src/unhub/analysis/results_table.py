@@ -9,10 +9,8 @@ from unhub.analysis.model import Estimate, ResultLine, ResultsTable
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.dataset import TEST_QUERIES
 from unhub.experiments.result import PairwiseTests, better, pairwise_tests
+from unhub.experiments.run import RETRIEVAL
 from unhub.methods import configure, method, title_of
-
-FIRST = ("R@1", "R@5", "R@10", "MdR", "MnR")
-"""metrics that come first, in this order; the others follow as they were asked for"""
 
 
 def results_table(evaluated: EvaluatedDataset) -> ResultsTable:
@@ -21,7 +19,7 @@ def results_table(evaluated: EvaluatedDataset) -> ResultsTable:
     if evaluated.upper is not None:
         lines = own + [each for each in _lines(evaluated.upper, TEST_QUERIES, evaluated) if each.label != "none"]
     names = list(dict.fromkeys(name for each in lines for name in each.values))
-    metrics = [name for name in FIRST if name in names] + [name for name in names if name not in FIRST]
+    metrics = [name for name in RETRIEVAL if name in names] + [name for name in names if name not in RETRIEVAL]
     return ResultsTable(metrics, lines, {name: _best(own, name) for name in metrics})
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from unhub.analysis.byte_cache import ByteCache
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
+from unhub.api.evaluate import UNSEEN
 from unhub.api.evaluation import MethodResult
 from unhub.api.fitted_vectors import saved_bias
 from unhub.api.ranking_pair import RankingPair
@@ -21,7 +22,7 @@ from unhub.core.parameters import strength_number
 from unhub.dataset import TEST_QUERIES, Dataset, Items, Task
 from unhub.experiments.protocols import Preset, preset
 from unhub.experiments.reproduction import recorded_run
-from unhub.experiments.run import Run
+from unhub.experiments.run import RETRIEVAL, Run
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import printable
 from unhub.foundation.types import IntArray
@@ -42,10 +43,8 @@ from unhub.metrics import Relevance
 T = TypeVar("T")
 SAVED = "saved"
 """the method of a correction as it was fitted"""
-UNSEEN = "The bank of this correction is not in its file, so test queries may have been in it."
 DEPTHS = (1, 3, 5, 10, 20)
 """k: how many of the first places count"""
-JUDGED = ("R@1", "R@5", "R@10", "MdR", "MnR")
 UNEVEN = tuple(f"{name}@{k}" for name in ("skew", "antihub", "max_n", "gini") for k in DEPTHS)
 TEST_CELLS, BANK_CELLS = 6_000_000, 15_000_000
 """scores that are ranked again when a setting changes (5,000 queries x 1,000 targets), and that a bias is fitted on"""
@@ -53,6 +52,10 @@ MOST_TASKS = 4
 """tasks that are held; each may hold scores of its own"""
 NOUNS = {"image": "images", "video": "videos", "audio": "recordings"}
 EXPERIMENTS = (".toml", ".yaml", ".yml")
+PARTS = (
+    "queries", "scores", "relevant", "targets", "target_bank", "captions", "target_captions", "bank_captions", "media",
+)  # fmt: skip
+"""what can be given with a correction"""
 SHOWN = ("captions", "target_captions", "query_ids", "target_ids", "labels", "target_labels")
 """parts of an experiment whose words are shown"""
 Wanted = Callable[[], bool]
@@ -193,7 +196,10 @@ class Session:
         self.run = Run(data, self.preset)
         self.judged = data.has_relevance
         whole = data.lenient()
-        self.whole = whole if self.judged else whole.with_relevance(no_relevance(*whole.shape))
+        if not self.judged:
+            queries, gallery = whole.shape
+            whole = whole.with_relevance(Relevance.from_sets([()] * queries, gallery, allow_empty=True))
+        self.whole = whole
         """the data with relevance, empty where there is none"""
         if data.correction is None:
             self.run.refuse_scores()
@@ -204,8 +210,7 @@ class Session:
     ) -> Session:
         """The session of a dataset, a correction, an experiment file, or a folder that ``unhub reproduce`` wrote.
 
-        parts: what goes with a correction: queries, scores, relevant, targets, target_bank, captions, target_captions,
-            bank_captions, media.
+        parts: ``PARTS``, which go with a correction.
         """
         parts = {name: value for name, value in parts.items() if value is not None}
         path = Path(data).expanduser() if isinstance(data, str | os.PathLike) else None
@@ -391,7 +396,7 @@ class Session:
         self, sample: DirectionSample, settings: ViewSettings, chosen: Method, bias: Bias | None, wanted: Wanted
     ) -> MethodResult:
         bank = settings.bank if chosen.name != "none" else next(iter(sample.banks))
-        metrics = (*(JUDGED if sample.judged else ()), *UNEVEN)
+        metrics = (*(RETRIEVAL if sample.judged else ()), *UNEVEN)
         options = Options(metrics, self.ties, None, self.data.ignore_self, 1, self.seed, False, None)
         key = ("ranking", settings.direction, bank, chosen, bias is sample.fitted)
 
@@ -425,11 +430,6 @@ def listed_name(label: str, which: str) -> str:
     ('DBSN as saved', 'no correction')
     """
     return f"{title_of(which)} as saved" if label == SAVED else title_of(label)
-
-
-def no_relevance(queries: int, gallery: int) -> Relevance:
-    """Relevance where none is known."""
-    return Relevance.from_sets([()] * queries, gallery, allow_empty=True)
 
 
 def _outside(data: Dataset) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ import numpy as np
 from unhub.analysis.changes import ranks
 from unhub.analysis.commands import command_of
 from unhub.analysis.model import Estimate, Headline, ResultLine, Verdict
-from unhub.analysis.session import JUDGED, SAVED, BeforeAfter, Session, ViewSettings, listed_name, temperature
+from unhub.analysis.session import SAVED, BeforeAfter, Session, ViewSettings, listed_name, temperature
 from unhub.analysis.verdict import gain_of, headline, verdict
 from unhub.api.evaluation import MethodResult
+from unhub.experiments.run import RETRIEVAL
 from unhub.foundation.safe_text import printable
 from unhub.methods import settings, title_of
 
@@ -81,7 +82,7 @@ def _line(
     ranked: BeforeAfter, row: MethodResult, label: str, gain: Estimate | None, moves: tuple[int, int, int]
 ) -> ResultLine:
     k = ranked.settings.k
-    metrics = (*(JUDGED if ranked.sample.judged else ()), f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"gini@{k}")
+    metrics = (*(RETRIEVAL if ranked.sample.judged else ()), f"skew@{k}", f"antihub@{k}", f"max_n@{k}", f"gini@{k}")
     corrected = label != "none"
     return ResultLine(
         label=label,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
+from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.evaluation import Evaluation
 from unhub.api.facade import dataset_of, facade, warn, with_settings
@@ -114,7 +115,7 @@ def evaluate(
     arguments = locals()
     resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
-    judged = None if correction is None else _loaded(correction)
+    judged = correction if correction is None or isinstance(correction, Correction) else load(correction)
     if judged is not None:
         own = {"none", judged.method.name}
         others = (
@@ -169,12 +170,6 @@ def evaluate(
     result = replace(result, reverse=back) if direction == "both" else result
     warn(result.notes)
     return result
-
-
-def _loaded(correction: Correction | str | os.PathLike[str]) -> Correction:
-    from unhub.api.artefact import load
-
-    return correction if isinstance(correction, Correction) else load(correction)
 
 
 def _dataset_of_correction(correction: Correction, arguments: Mapping[str, Any]) -> tuple[Dataset, str | None]:

@@ -90,10 +90,6 @@ Captions = Annotated[str | None, file("What each query says, one per line.")]
 TargetCaptions = Annotated[str | None, file("What each target is, one per line.")]
 BankCaptions = Annotated[str | None, file("What each bank query says, one per line.")]
 Media = Annotated[str | None, value("FOLDER", "Pictures, sounds or videos of the targets, named by id.")]
-OF_CORRECTION = (
-    "targets", "queries", "scores", "relevant", "target_bank", "captions", "target_captions", "bank_captions", "media",
-)  # fmt: skip
-"""what can be given with a correction"""
 
 
 def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:

@@ -50,9 +50,10 @@ def command(
       unhub report experiment.toml --bank val --method sn --json
       unhub report gallery.unhub --queries queries.npy --relevant relevant.tsv -o gallery.html
     """
+    from unhub.analysis.session import PARTS
     from unhub.reports.report import report
 
-    parts = options.given(context, options.OF_CORRECTION)
+    parts = options.given(context, PARTS)
     target = out or FILE
     replaced = output.check(target, (".html", ".htm"), (subject, *map(str, parts.values())))
     written = target if out is not None or not json else None

@@ -105,7 +105,8 @@ def command(
 
 
 def _init(words: list[str], output: str | None) -> None:
-    from unhub.experiments.template import TEMPLATE
+    from importlib.resources import files
+
     from unhub.foundation.atomic import replace_file
 
     if len(words) > 1:
@@ -114,7 +115,7 @@ def _init(words: list[str], output: str | None) -> None:
     if path.exists():
         raise InputError(f"{path} exists already; choose another name with -o.")
     with replace_file(path) as temporary:
-        Path(temporary).write_text(TEMPLATE, encoding="utf-8")
+        Path(temporary).write_bytes((files("unhub.experiments") / "template.toml").read_bytes())
     console.say(f"wrote {path}; fill it in, then run: unhub check {shlex.quote(str(path))}")
 
 

@@ -56,13 +56,14 @@ def command(
       unhub serve experiment.toml
       unhub serve gallery.unhub --queries queries.npy --relevant relevant.tsv --port 8800
     """
+    from unhub.analysis.session import PARTS
     from unhub.api.facade import warn
     from unhub.webapp.server import prepare
 
     with working("opening"):
         server = prepare(
             path,
-            options.given(context, options.OF_CORRECTION),
+            options.given(context, PARTS),
             protocol=protocol,
             encoder=encoder or os.environ.get("UNHUB_ENCODER") or None,
             host=host,

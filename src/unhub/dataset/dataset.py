@@ -387,7 +387,7 @@ class Dataset:
             return None
         with self.words(bank), self._lock:
             part = "scores" if self.kind == "scores" else "queries"
-            ids = [f"bank query {row}" for row in range(len(self._bank_rows(bank, part) or ()))]
+            ids = [f"bank query {row}" for row in range(len(self.rows(part, bank) or ()))]
             return self._once(
                 _key("captions", bank), lambda: read_captions(source, "bank_captions", ids, "bank queries")
             )
@@ -715,16 +715,9 @@ class Dataset:
 
         return self._once(key, opened)
 
-    def _bank_rows(self, bank: str, part: str) -> Rows | None:
-        return self._matrix(part, bank) if self.kind == "scores" else self._vectors(part, bank)
-
     def scores_rows(self) -> Rows:
         """The matrix of test scores, opened and checked."""
-        rows = self._matrix("scores")
-        if rows is None:
-            both = f"give {argument('queries')} and {argument('targets')}, or a matrix of {argument('scores')}"
-            raise InputError("queries", "is missing", both)
-        return rows
+        return self._matrix("scores") or self._required("queries")
 
     def _columns(self) -> int:
         if self._sources["scores"] is not None:

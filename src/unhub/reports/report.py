@@ -8,7 +8,7 @@ from typing import Any
 
 from unhub.analysis.model import ReportData
 from unhub.analysis.report_data import report_data
-from unhub.analysis.session import Session
+from unhub.analysis.session import PARTS, Session
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.dataset import Dataset
@@ -62,10 +62,7 @@ def report(
 
     Returns a ReportData: ``.headline.sentence``, ``.verdict``, ``.table``, ``.hubs``, ``.to_dict()``.
     """
-    parts = {
-        "queries": queries, "scores": scores, "relevant": relevant, "targets": targets, "target_bank": target_bank,
-        "captions": captions, "target_captions": target_captions, "bank_captions": bank_captions, "media": media,
-    }  # fmt: skip
+    parts = {name: value for name, value in locals().items() if name in PARTS}
     session = Session.open(data, protocol, **parts)
     folders: list[Path] = []
     for each in (sweeps, data if isinstance(data, str | os.PathLike) else None):

@@ -124,11 +124,7 @@ def serve(
         print(page.url)
         page.close()
     """
-    parts = {
-        "queries": queries, "scores": scores, "relevant": relevant, "targets": targets, "target_bank": target_bank,
-        "captions": captions, "target_captions": target_captions, "bank_captions": bank_captions, "media": media,
-    }  # fmt: skip
-    server = prepare(data, parts, protocol=protocol, encoder=encoder, host=host, port=port, token=token)
+    server = prepare(data, locals(), protocol=protocol, encoder=encoder, host=host, port=port, token=token)
     warn(server.notes)
     if not block:
         server.start()
@@ -154,11 +150,11 @@ def prepare(
     for package in ("fastapi", "uvicorn", "fastapi_offline"):
         require(package, extra="serve")
     from unhub.analysis.comparison import check_query_vector
-    from unhub.analysis.session import Session
+    from unhub.analysis.session import PARTS, Session
     from unhub.webapp.app import make_app
 
     secret = token_for(host, token)
-    session = Session.open(data, protocol, **(parts or {}))
+    session = Session.open(data, protocol, **{name: (parts or {}).get(name) for name in PARTS})
     encode = _encode(encoder) if isinstance(encoder, str) else encoder
     gallery = session.data.rows("targets") if session.data.kind == "vectors" else None
     if encode is not None and gallery is not None:
