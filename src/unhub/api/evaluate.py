@@ -23,8 +23,7 @@ from unhub.methods import methods as methods_by_name
 from unhub.metrics import DEFAULT_METRICS
 from unhub.metrics import metric as metric_by_name
 
-DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")
-"""and dbsn with a target bank"""
+DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")  # and dbsn with a target bank
 TEST_PARTS = ("queries", "targets", "scores", "relevant", "query_ids", "ignore_self", "group_targets")
 OF_FIT = (
     "query_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores", "query_weight", "target_prior",
