@@ -106,7 +106,7 @@ def evaluate(
 
     Returns an Evaluation: ``result["sn"]["R@1"]``, ``result.table()``.
 
-    >>> S = np.array([[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.3, 0.5]], dtype=np.float32)
+    >>> S = [[0.9, 0.8, 0.1], [0.7, 0.6, 0.2], [0.8, 0.3, 0.5]]
     >>> result = evaluate(scores=S, relevant=[0, 1, 2], methods=["none", "sn"], tau=0.1)
     >>> result["none"]["R@1"] < result["sn"]["R@1"]
     True
