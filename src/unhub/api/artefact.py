@@ -16,6 +16,7 @@ import numpy as np
 from unhub.api.artefact_file import check_header, check_values, open_artefact, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.fitted_vectors import refuse_others
+from unhub.api.verdict import Verdict, given
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.dataset import Reader
@@ -25,12 +26,14 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.facade import facade
 from unhub.foundation.types import AnyArray
 from unhub.io import Rows, replace_file, write_safetensors
-from unhub.methods import UnknownMethodError, additive, stored_method
+from unhub.methods import AdditiveMethod, UnknownMethodError, additive, stored_method
 from unhub.stores import is_address
 from unhub.stores.address import without_secrets
 from unhub.stores.export_plan import Export
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+OLDEST = 1
+"""the version of release 0.1.0, whose bias had its strength in it and no verdict"""
 _KEY, _SEAL = "unhub", "unhub_sha256"
 _WRONG = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
 """what a forged file can make us raise"""
@@ -128,6 +131,8 @@ def _metadata(correction: Correction) -> dict[str, Any]:
         **{name: getattr(correction, name) for name in _AS_THEY_ARE},
         "offset": correction._offset,
         "prior_mean": correction._prior_mean,
+        "linear": correction._linear,
+        "verdict": correction.verdict.to_dict(),
         "metric": reader.metric,
         "normalize": reader.normalize,
         "gallery": int(correction.bias.size),
@@ -147,9 +152,10 @@ def _metadata_of(file: Path, notes: Mapping[str, Any]) -> dict[str, Any]:
         version = metadata["schema_version"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file} is not a whole correction file ({_reason(error)}); fit again.") from error
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if type(version) is not int or not OLDEST <= version <= SCHEMA_VERSION:
         raise InputError(
-            f"{file} has schema version {version}, this unhub reads {SCHEMA_VERSION}; update unhub or fit again."
+            f"{file} has schema version {version}, this unhub reads {OLDEST} to {SCHEMA_VERSION}; update unhub or fit "
+            f"again."
         )
     if notes.get(_SEAL) != hashlib.sha256(notes[_KEY].encode()).hexdigest():
         raise InputError(f"{file} is damaged: its metadata does not match its checksum; fit again.")
@@ -174,10 +180,15 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
     exports = [Export.from_dict(each) for each in metadata.get("exports") or ()]
     estimator = additive(stored_method(metadata["method"], metadata["settings"]))
     fields: Any = {name: metadata.get(name) for name in _AS_THEY_ARE}
+    bias, verdict = tensors["bias"], _verdict(metadata, estimator)
+    if metadata["schema_version"] == OLDEST and verdict.strength not in (0, 1):
+        bias = (bias / verdict.strength).astype(np.float32)
     return Correction(
         method=estimator,
-        bias=tensors["bias"],
+        bias=bias,
+        verdict=verdict,
         **fields,
+        _linear=float(metadata.get("linear", 0.0)),
         _offset=metadata["offset"],
         _reader=Reader(metadata["metric"], metadata["normalize"], memory, fitted=True),
         _potentials=tensors.get("potentials"),
@@ -192,6 +203,13 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
         notes=tuple(metadata["warnings"]),
         exports=tuple(replace(each, origin=without_secrets(each.origin)) for each in exports),
     )
+
+
+def _verdict(metadata: Mapping[str, Any], estimator: AdditiveMethod) -> Verdict:
+    """The saved verdict; of release 0.1.0 a strength that was given."""
+    if metadata["schema_version"] == OLDEST:
+        return given(float(estimator.strength))
+    return Verdict.from_dict(metadata["verdict"])
 
 
 def _rows(block: AnyArray | None, name: str) -> Rows | None:

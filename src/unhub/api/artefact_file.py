@@ -17,8 +17,10 @@ from typing import Any, BinaryIO, get_args
 
 import numpy as np
 
+from unhub.api.verdict import Decision, Reason
 from unhub.core.bias import Status
 from unhub.core.fingerprint import SKETCHES, fingerprint
+from unhub.core.parameters import MOST_STRENGTH
 from unhub.core.plan import in_words
 from unhub.foundation import field_checks as checked
 from unhub.foundation.errors import InputError
@@ -27,6 +29,7 @@ from unhub.foundation.types import AnyArray, Similarity
 from unhub.io.limits import largest
 from unhub.io.safetensors_file import KINDS
 from unhub.methods import additive, settings, stored_method
+from unhub.methods.strength import Source
 
 LONGEST_HEADER = 8 << 20
 """bytes of a header, at most: notes and the places of the parts; real ones have a few kilobytes"""
@@ -85,8 +88,27 @@ _FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "error_bound": _ERROR,
     "plan": _LINE,
     "exports": partial(checked.tables, most=MOST_NOTES),
+    "linear": partial(checked.optional_number, least=-_LARGEST, most=_LARGEST),
 }
-"""every field of the metadata; files of earlier versions do not have the last three"""
+"""every field of the metadata but the verdict; files of earlier versions do not have the last four"""
+_SHARE = partial(checked.number, least=0, most=1)
+_VERDICT_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
+    "decision": partial(checked.one_of, known=get_args(Decision)),
+    "strength": partial(checked.number, least=0, most=MOST_STRENGTH),
+    "bank_size": partial(_COUNT, least=0),
+    "duplicates": _SHARE,
+    "own_log": checked.switch,
+    "tau": partial(checked.optional_number, least=0, most=_LARGEST),
+    "reason": partial(checked.one_of, known=get_args(Reason)),
+    "evidence": partial(checked.tables, most=len(get_args(Source))),
+}
+_EVIDENCE_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
+    "source": partial(checked.one_of, known=get_args(Source)),
+    "strength": _SHARE,
+    "gain": partial(checked.number, least=-_LARGEST, most=_LARGEST),
+    "standard_error": partial(checked.number, least=0, most=_LARGEST),
+    "queries": partial(_COUNT, least=1),
+}
 
 
 @dataclass(frozen=True)
@@ -191,23 +213,41 @@ def check_header(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor
     for name, check in _FIELDS.items():
         check(metadata, name)
     chosen = additive(stored_method(metadata["method"], metadata["settings"]))
-    _agree("auto" not in settings(chosen).values(), "its temperature was never settled")
-    _agree(chosen.potentials == ("potentials" in tensors), "its potentials do not fit its method")
+    temperatures = {name: value for name, value in settings(chosen).items() if name != "strength"}
+    _agree("auto" not in temperatures.values(), "its temperature was never settled")
+    _agree(bool(chosen.potentials) == ("potentials" in tensors), "its potentials do not fit its method")
+    if metadata["schema_version"] > 1:
+        check_verdict(metadata["verdict"])
+    else:
+        _agree(chosen.strength != "auto", "its strength was never settled")
     _agree(
         (metadata["target_bank_size"] > 0) == ("targets" in chosen.requires), "its target bank does not fit its method"
     )
     both = {"query_bank", "target_bank"} if "targets" in chosen.requires else {"query_bank"}
     _agree({"query_bank", "target_bank"} & set(tensors) in (set(), both), "its banks do not fit its method")
-    _check_shapes(metadata, tensors)
+    _check_shapes(metadata, tensors, chosen.potentials)
 
 
-def _check_shapes(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> None:
+def check_verdict(verdict: Mapping[str, Any]) -> None:
+    """Raises ValueError unless a saved verdict could have been given: every field by its type and range."""
+    for name, check in _VERDICT_FIELDS.items():
+        check(verdict, name)
+    _agree(
+        (verdict["decision"] == "refuse") == (verdict["strength"] == 0) or verdict["reason"] == "given",
+        "its verdict does not fit its strength",
+    )
+    for each in verdict["evidence"]:
+        for name, check in _EVIDENCE_FIELDS.items():
+            check(each, name)
+
+
+def _check_shapes(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor], potentials: int) -> None:
     n, m, v = metadata["gallery"], metadata["bank_size"], metadata["target_bank_size"]
     _agree("bias" in tensors, "it has no bias")
     dim = tensors["query_bank"].shape[-1] if "query_bank" in tensors else 0
     shapes = {
         "bias": (n,),
-        "potentials": (m,),
+        "potentials": (m,) if potentials < 2 else (potentials, m),
         "query_weight": (m,),
         "digests": (n,),
         "sketches": (n, SKETCHES),

@@ -13,10 +13,11 @@ import numpy as np
 from unhub.api import notebook
 from unhub.api.fitted_vectors import check_gallery, refuse_change
 from unhub.api.hits import Hits, hits
+from unhub.api.verdict import Verdict, given
 from unhub.core.arrays import host, is_tensor
 from unhub.core.bias import Status, augment_queries, augment_targets
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.core.parameters import count
+from unhub.core.parameters import count, strength_number
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
 from unhub.dataset.reader import Reader, relative_prior
 from unhub.dataset.task import check_needs, extended_banks, score_banks
@@ -32,11 +33,11 @@ from unhub.stores import Export, is_address
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Correction:
-    """One number per target, ranked by score + bias. Made by ``unhub.fit`` or ``unhub.load``.
+    """One number per target, ranked by score + strength * bias. Made by ``unhub.fit`` or ``unhub.load``.
 
-    bias: (gallery,) float32, mean zero, strength included. status, iterations and marginal_error say how the solver
-    ended; marginal_error is None for a closed form. error_bound bounds the rounding error of a bias, kernels kept in 16
-    bits included; plan says which scores were kept between rounds.
+    bias: (gallery,) float32, mean zero, at strength 1. verdict: whether to serve it, at which strength, and why. status,
+    iterations and marginal_error say how the solver ended; marginal_error is None for a closed form. error_bound bounds
+    the rounding error of a bias, kernels kept in 16 bits included; plan says which scores were kept between rounds.
     """
 
     method: AdditiveMethod
@@ -44,6 +45,7 @@ class Correction:
     status: Status
     iterations: int
     marginal_error: float | None
+    verdict: Verdict = field(default_factory=lambda: given(1.0))
     error_bound: float | None = None
     plan: str | None = None
     bank_size: int = 0
@@ -63,6 +65,8 @@ class Correction:
     _potentials: FloatArray | None = None
     _query_weight: FloatArray | None = None
     _prior_mean: float = 1.0
+    _linear: float = 0.0
+    """sum_j b_j bias_j: zero unless there was a target prior"""
     _digests: IntArray | None = None
     _bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
     """of the banks as the fit read them, by name; a bank that has changed is neither saved nor used"""
@@ -101,8 +105,21 @@ class Correction:
 
     @property
     def strength(self) -> float:
-        """What the bias was multiplied by."""
-        return self.method.strength
+        """What the bias is multiplied by where it is served; 0 where the verdict is to refuse it."""
+        return self.verdict.strength
+
+    @cached_property
+    def served_bias(self) -> FloatArray:
+        """strength * bias: what is added to the scores of every target, (gallery,) float32."""
+        return self.bias if self.strength == 1 else (self.strength * self.bias).astype(np.float32)
+
+    def at(self, strength: float) -> Correction:
+        """The same correction at a strength of your own, whatever the verdict was."""
+        return self.with_verdict(given(strength_number("strength", strength)))
+
+    def with_verdict(self, verdict: Verdict) -> Correction:
+        """The same correction under another verdict, as ``unhub.guard`` gives it."""
+        return replace(self, verdict=verdict)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -116,7 +133,9 @@ class Correction:
 
     def __repr__(self) -> str:
         error = "" if self.marginal_error is None else f", marginal error {self.marginal_error:.2g}"
-        return f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})"
+        return (
+            f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})\n  {self.verdict.sentence}"
+        )
 
     def _repr_html_(self) -> str:
         error = "-" if self.marginal_error is None else f"{self.marginal_error:.2g}"
@@ -124,6 +143,7 @@ class Correction:
             ["method", repr(self.method)],
             ["targets", f"{self.bias.size:,}"],
             ["bank", f"{self.bank_size:,} queries"],
+            ["verdict", self.verdict.sentence],
             ["status", f"{self.status}, {self.iterations} rounds"],
             ["marginal error", error],
             ["bias", f"{self.bias.min():.4g} to {self.bias.max():.4g}"],
@@ -151,7 +171,7 @@ class Correction:
         output: Literal["numpy", "torch"] = "numpy",
         progress: Progress | None = None,
     ) -> Hits:
-        """The k best targets of each query by score + bias: exact, in blocks.
+        """The k best targets of each query by score + strength * bias: exact, in blocks.
 
         queries: (query, dim), or one query (dim,), whose hits are then 1-D.
         k: how many hits for each query.
@@ -168,7 +188,7 @@ class Correction:
         gallery = self.gallery(targets)
         queries, single = _as_rows(queries)
         rows = self._reader.vectors(queries, "queries", like=gallery)
-        bias = self.bias if corrected else np.zeros_like(self.bias)
+        bias = self.served_bias if corrected else np.zeros_like(self.bias)
         bank = self._reader.products(rows, gallery)
         source = bank if progress is None else with_progress(Banks(bank), "search", progress).queries
         scores, columns = search(source, bias, k, self._reader.execution(bank))
@@ -179,18 +199,18 @@ class Correction:
         return best.one if single else best
 
     def bias_tensor(self, device: Any = None) -> Any:
-        """The bias as a torch tensor, on the gallery's device unless another is named."""
+        """What ``search`` adds, strength * bias, as a torch tensor; on the gallery's device unless another is named."""
         torch = require("torch", extra="torch")
         gallery = None if self.targets is None else self.targets.data
         here = gallery.tensor.device if isinstance(gallery, TensorRows) else "cpu"
         try:
-            return torch.as_tensor(self.bias, device=here if device is None else device)
+            return torch.as_tensor(self.served_bias, device=here if device is None else device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise InputError("device", f"is {device!r}, which cannot be used: {reason}", "name another one") from error
 
     def apply(self, scores: Any) -> FloatArray:
-        """Scores + bias: (query, gallery), for scores that exist already."""
+        """Scores + strength * bias: (query, gallery), for scores that exist already."""
         rows = self._reader.scores(scores, "scores")
         if rows.shape[1] != self.bias.size:
             raise InputError(
@@ -199,7 +219,7 @@ class Correction:
                 "give scores with its own gallery",
             )
         block = np.asarray(rows[0 : rows.shape[0]])
-        corrected: FloatArray = block + self.bias.astype(np.result_type(block.dtype, np.float32))
+        corrected: FloatArray = block + self.served_bias.astype(np.result_type(block.dtype, np.float32))
         return corrected
 
     def extend(
@@ -211,7 +231,7 @@ class Correction:
         target_prior: Any = None,
         progress: Progress | None = None,
     ) -> FloatArray:
-        """The exact bias of unseen targets, no refit: (new,) float32, comparable to ``bias``.
+        """The exact bias of unseen targets, no refit: (new,) float32, at strength 1 as ``bias`` is.
 
         new_targets: (new, dim) embeddings.
         scores: (bank, new) instead, in the order of the bank that was fitted on.
@@ -229,7 +249,7 @@ class Correction:
         prior, _ = relative_prior(target_prior, banks.queries.shape[1], self._prior_mean)
         banks = with_progress(replace(banks, target_prior=prior), "extend", progress)
         raw = self.method.bias_of(banks, self._potentials)
-        return (self.strength * (raw - self._offset)).astype(np.float32)
+        return (raw - self._offset).astype(np.float32)
 
     def extended(self, new_targets: Any, *, ids: Any = None) -> Correction:
         """A correction of the gallery with the new targets at its end.
@@ -245,9 +265,9 @@ class Correction:
         )
 
     def augment(self, targets: Any = None) -> FloatArray:
-        """[t; bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
+        """[t; strength * bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""
         gallery = self.gallery(targets)
-        return augment_targets(self._unit(gallery), self.bias)
+        return augment_targets(self._unit(gallery), self.served_bias)
 
     def augment_queries(self, queries: Any) -> FloatArray:
         """[q; 1]: (query, dim + 1), to search an index of augmented targets; one query (dim,) gives (dim + 1,)."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api import notebook
+from unhub.api.verdict import Verdict
 from unhub.core.bias import Status
 from unhub.foundation import tables
 from unhub.foundation.errors import InputError
@@ -43,6 +44,8 @@ class MethodResult:
     """what to know besides the numbers; names of arguments are marks"""
     sparse: bool = False
     """whether most corrected scores are zero, and so tied"""
+    verdict: Verdict | None = None
+    """of an additive method: at which strength it was served, and why"""
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.facade import dataset_of, facade, warn, with_settings
 from unhub.api.fitted_vectors import fingerprints, refuse_change
+from unhub.api.guard import GuardedBias, estimate_bias
 from unhub.api.running import finite
-from unhub.core.bias import Bias
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.dataset import Dataset, Task
@@ -26,7 +26,8 @@ from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
 from unhub.methods import method as method_by_name
-from unhub.scores import spread, with_progress
+from unhub.methods.sn_dbsn import for_own_log
+from unhub.scores import Spread, spread, with_progress
 from unhub.stores import is_address
 
 SELF_BANK = (
@@ -50,6 +51,12 @@ def fit(
     target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
+    recent: Any = None,
+    judged: Any = None,
+    judged_queries: Any = None,
+    clicks: Any = None,
+    own_log: bool = False,
+    duplicates: Literal["drop", "weigh"] = "drop",
     ignore_self: bool = False,
     metric: Similarity = "cosine",
     normalize: bool = False,
@@ -77,7 +84,17 @@ def fit(
     target_bank_scores: (target bank, gallery), for dualis beside scores.
     target_ids: ids of the gallery, if it comes without.
     query_weight: (bank,) how much each bank query counts.
-    target_prior: (gallery,) how often each target is expected.
+    target_prior: (gallery,) how often each target is expected; "clicks": as often as ``clicks`` say, if judged queries
+        prefer that.
+    recent: (recent, dim) queries that are asked now, none of them in the bank, to judge the bias by; 200 are wanted, 50
+        are the least. Beside scores: (recent, gallery) scores.
+    judged: which targets are right for which recent query: an int array (query -> target, -1 where nobody has judged),
+        a list of sets, pairs, or a path; 50 judged queries are wanted, 20 are the least. Clicks are not judgements.
+    judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
+    clicks: which targets were clicked for which bank query, for target_prior="clicks".
+    own_log: the bank is a log of this gallery's own traffic, with its popular targets: sn becomes capped_sn, and recent
+        queries are not asked for.
+    duplicates: with strength="auto", "drop" counts each different bank query once, "weigh" as often as it comes.
     ignore_self: the bank is the gallery itself; the score of an item with itself is left out.
     metric: "cosine" or "ip" (inner product).
     normalize: scale vectors to unit length.
@@ -89,7 +106,7 @@ def fit(
     keep_checkpoint: do not remove the checkpoint at the end.
     progress: called with the name of the work, rows read and rows to read.
     hyper_parameters: by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of
-        the bank's scores.
+        the bank's scores, and strength="auto" what queries support that the bias was not fitted on.
 
     executor: how to compute: an ``unhub.executors`` object that holds the shards of the bank, or an ``Execution`` with
         threads, compiled kernels and memory.
@@ -103,6 +120,8 @@ def fit(
     arguments = locals()
     whole = dataset_of(fit, arguments)
     chosen = additive(with_settings(method, method_by_name(method, hyper_parameters), whole, hyper_parameters))
+    if whole.own_log:
+        chosen = for_own_log(chosen)
     kept_at = checked_path(checkpoint, resume=resume, keep=keep_checkpoint)
     if resume and chosen.rounds is None:
         raise InputError("resume", f"has no use: {chosen.name} reads the bank once", "leave it out")
@@ -118,7 +137,8 @@ def fit(
         except BaseException:
             warn((*journal.remarks, *journal.notes))  # a checkpoint that could not be written matters most now
             raise
-    warn((*journal.remarks, *correction.notes))
+    refused = () if correction.verdict.served else (correction.verdict.sentence,)
+    warn((*journal.remarks, *correction.notes, *refused))
     return correction
 
 
@@ -133,25 +153,32 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
         task = replace(task, banks=without_self(task.banks, same=task.query_bank is None or own_bank))
     elif own_bank:
         notes += (SELF_BANK,)
-    scale = None if chosen.temperature is None else spread(task.banks.queries)
+    judged = chosen.strength == "auto"
+    task = replace(task, masked=data.ignore_self, transductive=False)
+    task = task.distinct if judged else task
+    scale = None if chosen.temperature is None and not judged else spread(task.banks.queries)
     resolved = resolve(chosen, task.banks.queries, scale)
     notes += resolved.notes
     if scale is not None:
         task = replace(task, banks=replace(task.banks, largest=scale.largest))
     estimator = additive(resolved.method)
-    estimated = _estimated(estimator, data, task, journal)
+    result = _estimated(estimator, data, task, journal, scale)
+    notes += result.notes
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
     refuse_change(known | gallery, *used, task.targets, when="during")
-    bias = finite(estimator, estimated, task.banks.queries.shape[1])
+    if task.query_bank is not None and task.repeated:
+        known = known | fingerprints(task.query_bank)
+    bias = finite(estimator, result.bias, task.banks.queries.shape[1])
     in_store = task.targets is not None and is_address(task.targets.source)
     second = task.banks.targets
     return Correction(
         method=estimator,
-        bias=(estimator.strength * bias.values).astype(np.float32),
+        bias=bias.values.astype(np.float32),
         status=bias.status,
         iterations=bias.iterations,
         marginal_error=bias.marginal_error,
-        error_bound=None if bias.error_bound is None else estimator.strength * bias.error_bound,
+        verdict=result.verdict,
+        error_bound=bias.error_bound,
         plan=bias.plan,
         bank_size=task.banks.queries.shape[0],
         target_bank_size=second.shape[0] if second is not None and "targets" in estimator.requires else 0,
@@ -163,7 +190,8 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
         _offset=bias.offset,
         _potentials=bias.potentials,
         _query_weight=task.banks.query_weight,
-        _prior_mean=task.prior_mean,
+        _prior_mean=result.prior_mean or task.prior_mean,
+        _linear=result.linear,
         _digests=digests,
         _bank_fingerprints=known,
         _sketches=row_sketches(task.targets) if task.targets is not None and in_store else None,
@@ -171,17 +199,20 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     )
 
 
-def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> Bias:
-    """The bias; the journal follows the rounds of an iterative method."""
+def _estimated(
+    estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds, scale: Spread | None
+) -> GuardedBias:
+    """The bias and the verdict on it; the journal follows the rounds of an iterative method."""
     rounds = estimator.rounds
     if rounds is None:
-        return estimator.estimate(with_progress(task.banks, estimator.name, journal.progress))
+        banks = with_progress(task.banks, estimator.name, journal.progress)
+        return estimate_bias(estimator, replace(task, banks=banks), scale)
     journal.rows, journal.rounds = task.banks.queries.shape[0], rounds
     if journal.path is not None:
         reader = data.reader
         journal.identity = identity(estimator, task, data.ignore_self, reader.metric, reader.scaled)
     with journal.kept():
-        return estimator.estimate(replace(task.banks, observer=journal))
+        return estimate_bias(estimator, replace(task, banks=replace(task.banks, observer=journal)), scale)
 
 
 def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:

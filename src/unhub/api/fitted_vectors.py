@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from unhub.api.guard import GuardedBias
 from unhub.core.bias import Bias
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches, same_but_for_rounding
 from unhub.dataset.reader import kept_bytes
@@ -87,9 +88,10 @@ def noted_store(correction: Correction) -> str | None:
     return noted if is_address(noted) else None
 
 
-def saved_bias(correction: Correction, rows: IntArray | None = None) -> Bias:
-    """The bias of a correction at strength 1, as a method estimates it; rows: of these targets."""
+def saved_bias(correction: Correction, rows: IntArray | None = None) -> GuardedBias:
+    """The bias of a correction at strength 1, as a method estimates it, and its verdict; rows: of these targets."""
     its = correction
-    values = its.bias.astype(np.float64) / (its.strength or 1.0)
+    values = its.bias.astype(np.float64)
     values = values if rows is None or len(rows) == len(values) else values[rows]
-    return Bias(values, its._offset, its.status, its.iterations, its.marginal_error, its._potentials)
+    bias = Bias(values, its._offset, its.status, its.iterations, its.marginal_error, its._potentials)
+    return GuardedBias(bias, its.verdict, its._linear)

@@ -60,6 +60,6 @@ def normalize(
     check_needs(chosen, task.banks)
     resolved = resolve(chosen, task.banks.queries)
     assert task.scores is not None
-    corrected = apply_method(resolved.method, task.scores, task.banks)
+    corrected = apply_method(resolved.method, task)
     warn(resolved.notes + corrected.notes)
     return np.concatenate([rows for _, rows in corrected.rows])

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from unhub.api.evaluation import Evaluation, MethodResult
+from unhub.api.guard import GuardedBias, estimate_bias
+from unhub.api.verdict import Verdict
 from unhub.core.bias import Bias
 from unhub.dataset import Task
 from unhub.dataset.task import check_needs, missing
@@ -21,7 +23,7 @@ from unhub.foundation.wording import argument, in_python, spoken
 from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, resolve, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, measure, metric
 from unhub.metrics.ranking import tie_policy
-from unhub.scores import Banks, ScoreSource, blocks, spread
+from unhub.scores import ScoreSource, blocks, spread
 from unhub.scores.views import mask_self
 
 WHOLE_MATRIX_BYTES = 8 << 30
@@ -52,7 +54,9 @@ class Options:
             raise InputError("group_targets", both, "a group is not one of the queries")
 
 
-def run(task: Task, chosen: Sequence[Method], options: Options, known: Mapping[str, Bias] | None = None) -> Evaluation:
+def run(
+    task: Task, chosen: Sequence[Method], options: Options, known: Mapping[str, GuardedBias] | None = None
+) -> Evaluation:
     """Every method on the task; known: biases that were estimated before, by the label of the row.
 
     It does not warn: what the caller should know is in the notes of the result.
@@ -82,24 +86,24 @@ def run(task: Task, chosen: Sequence[Method], options: Options, known: Mapping[s
 
 
 def measure_method(
-    label: str, resolved: ResolvedMethod, task: Task, options: Options, known: Bias | None = None
+    label: str, resolved: ResolvedMethod, task: Task, options: Options, known: GuardedBias | None = None
 ) -> tuple[MethodResult, Ranking]:
     """One method on the task, without intervals, and its ranking; known: its bias, where it was estimated before."""
     began = time.perf_counter()
     method = resolved.method
     assert task.scores is not None
-    corrected = apply_method(method, task.scores, task.banks, masked=task.masked, known=known)
+    corrected = apply_method(method, task, known)
     ranker = _ranker(task, options)
     for start, rows in corrected.rows:
         ranker.add(start, rows)
     ranking = ranker.result()
-    bias = corrected.bias
+    bias, verdict = corrected.bias, corrected.verdict
     measured = measure(ranking, options.metrics)
     return (
         MethodResult(
             label=label,
             method=method.name,
-            settings=settings(method),
+            settings=settings(method) if verdict is None else settings(method) | {"strength": verdict.strength},
             values=measured.values,
             intervals={},
             per_query=measured.per_query,
@@ -112,6 +116,7 @@ def measure_method(
             seconds=time.perf_counter() - began,
             notes=resolved.notes + corrected.notes,
             sparse=method.sparse,
+            verdict=verdict,
         ),
         ranking,
     )
@@ -187,21 +192,25 @@ class CorrectedScores:
     bias: Bias | None = None
     added: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
 
-def apply_method(
-    method: Method, test: ScoreSource, banks: Banks, *, masked: bool = False, known: Bias | None = None
-) -> CorrectedScores:
+def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -> CorrectedScores:
     """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
+    test, banks, masked = task.scores, task.banks, task.masked
+    assert test is not None
     if is_matrix_only(method):
         whole = method.correct(_whole(method, test, masked))
         step, height = test.block_rows, len(whole.scores)
         rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
         return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
-        bias = finite(method, method.estimate(banks), test.shape[1]) if known is None else known
-        added = method.strength * bias.values
-        return CorrectedScores(((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test)), bias, added)
+        judged = method.strength == "auto" and not task.transductive
+        guarded = estimate_bias(method, task.distinct if judged else task) if known is None else known
+        bias = finite(method, guarded.bias, test.shape[1])
+        added = guarded.verdict.strength * bias.values
+        corrected = ((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test))
+        return CorrectedScores(corrected, bias, added, guarded.notes, guarded.verdict)
     assert isinstance(method, RowMethod)
     correct = method.prepare(banks)
     return CorrectedScores((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))

@@ -13,6 +13,9 @@ from unhub.foundation.wording import setting
 Temperature = float | Literal["auto"]
 """a positive number in the unit of the scores, or "auto": a third of the scores' standard deviation"""
 
+Strength = float | Literal["auto"]
+"""what a bias is multiplied by, or "auto": what queries that it was not fitted on support"""
+
 MOST_STRENGTH = 4.0
 """the largest strength: 1 is the method as published; far beyond, the bias alone decides what ranks first"""
 
@@ -54,9 +57,16 @@ def positive(name: str, value: Any) -> float:
     return _bounded(name, value, lambda x: x > 0, "give a number above 0")
 
 
-def strength_number(name: str, value: Any) -> float:
-    """A number from zero, which is no correction, to MOST_STRENGTH."""
-    advice = f"give a number from 0 (no correction) to {MOST_STRENGTH:g} (1 is the bias as it is)"
+def strength(name: str, value: Any) -> Strength:
+    """ "auto", or a number from zero, which is no correction, to MOST_STRENGTH."""
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    return strength_number(name, value, "'auto' or ")
+
+
+def strength_number(name: str, value: Any, instead: str = "") -> float:
+    """A number from zero to MOST_STRENGTH; instead: what else could be given."""
+    advice = f"give {instead}a number from 0 (no correction) to {MOST_STRENGTH:g} (1 is the bias as it is)"
     return _bounded(name, value, lambda x: 0 <= x <= MOST_STRENGTH, advice)
 
 

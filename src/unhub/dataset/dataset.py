@@ -43,13 +43,21 @@ FITTED_BANK = "query bank"
 """the bank that a correction was fitted on"""
 ARRAYS = (
     "queries", "targets", "scores", "relevant", "query_ids", "target_ids", "captions", "target_captions", "media",
-    "target_prior",
+    "target_prior", "recent", "judged", "judged_queries", "clicks",
 )  # fmt: skip
 """fields that are addresses or arrays"""
+FRESH = ("recent", "judged_queries")
+"""queries that a correction is judged by"""
+OWN_IDS = {"queries": "query_ids", "targets": "target_ids"}
 VARIANTS = itertools.count()
 """numbers for relevance that replaces a dataset's own"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
+
+
+def is_clicks(prior: Any) -> bool:
+    """Whether a target prior is the word "clicks"."""
+    return isinstance(prior, str) and prior == "clicks"
 
 
 def _key(part: str, bank: str | None = None) -> tuple[str, ...]:
@@ -72,7 +80,14 @@ class Dataset:
     query_ids, target_ids: ids, where the arrays have none of their own.
     captions, target_captions: what queries and targets say, one line each.
     media: a folder with a picture, sound or video per target, named by its id.
-    target_prior: (gallery,) how often each target is expected.
+    target_prior: (gallery,) how often each target is expected; "clicks": as often as it was clicked.
+    recent: (recent, dim) queries that are asked now, to judge a correction by; beside ``scores`` a matrix.
+    judged: which targets are right for which recent query, as ``relevant``; -1 where nobody has judged.
+    judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
+    clicks: which targets were clicked for which bank query, as ``relevant``.
+    own_log: the bank is a log of this gallery's own traffic.
+    duplicates: of a bank query, with strength="auto": "drop" counts each different query once, "weigh" as often as it
+        comes.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     ignore_self: query i is target i, and does not count for itself.
     allow_overlap: test queries may be in a bank. allow_empty: queries without a right target are left out.
@@ -102,6 +117,12 @@ class Dataset:
         target_captions: Any = None,
         media: Any = None,
         target_prior: Any = None,
+        recent: Any = None,
+        judged: Any = None,
+        judged_queries: Any = None,
+        clicks: Any = None,
+        own_log: bool = False,
+        duplicates: Literal["drop", "weigh"] = "drop",
         metric: Similarity = "cosine",
         normalize: bool = False,
         ignore_self: bool = False,
@@ -136,6 +157,9 @@ class Dataset:
         self.directions, self.metrics = tuple(directions), tuple(metrics)
         self.settings, self.path = dict(settings or {}), path
         self.ignore_self = ignore_self or task_type == "self-retrieval"
+        self.own_log, self.duplicates = own_log, duplicates
+        if duplicates not in ("drop", "weigh"):
+            raise InputError("duplicates", f"is {duplicates!r}", "use 'drop' or 'weigh'")
         self.allow_overlap, self.allow_empty, self.group_targets = allow_overlap, allow_empty, group_targets
         self.correction: Any = None
         self.asks_bank = False
@@ -176,6 +200,8 @@ class Dataset:
 
     def _refuse_mixture(self) -> None:
         vectors = {part: self._sources[part] for part in ("queries", "targets")}
+        if is_clicks(self._sources["target_prior"]) and self._sources["clicks"] is None:
+            raise InputError("target_prior", "is 'clicks', but there are none", f"give {argument('clicks')} too")
         matrices = {"scores": self._sources["scores"]}
         for bank in self.banks.values():
             vectors |= {ARGUMENTS[part]: getattr(bank, part) for part in ("queries", "targets")}
@@ -287,7 +313,12 @@ class Dataset:
     def kind(self) -> Literal["vectors", "scores"]:
         """Whether it is made of embeddings or of matrices of scores."""
         matrices = self._sources["scores"] is not None or any(bank.scores is not None for bank in self.banks.values())
+        matrices |= all(self._sources[part] is None for part in ("queries", "targets")) and self._has_fresh
         return "scores" if matrices else "vectors"
+
+    @property
+    def _has_fresh(self) -> bool:
+        return any(self._sources[part] is not None for part in FRESH)
 
     @property
     def hyper_parameters(self) -> dict[str, Any]:
@@ -418,7 +449,28 @@ class Dataset:
 
     def prior(self, size: int) -> tuple[FloatArray | None, float]:
         """How often each target is expected, relative to their mean, and the mean; size: how many targets there are."""
-        return self._once(("target_prior",), lambda: relative_prior(self._sources["target_prior"], size))
+        values = self._sources["target_prior"]
+        return self._once(("target_prior",), lambda: relative_prior(None if is_clicks(values) else values, size))
+
+    def click_counts(self, bank: str | None, size: int) -> FloatArray | None:
+        """How often each target was clicked, where ``target_prior`` is "clicks"; size: how many bank queries."""
+        if not is_clicks(self._sources["target_prior"]):
+            return None
+        with self.words(bank), self._lock:
+            return self._once(("clicks",), lambda: self._read_clicks(bank, size))
+
+    def _read_clicks(self, bank: str | None, size: int) -> FloatArray:
+        rows = self._vectors("queries", bank) if self.kind == "vectors" and bank is not None else None
+        ids, gallery = self.target_ids(), self._gallery_size
+        named: Any = {"query_ids": None if rows is None else rows.ids, "target_ids": ids, "allow_empty": True}
+        source = self._sources["clicks"]
+        clicked = read_relevance(source, queries=size, targets=gallery, name="clicks", **named)
+        counts: FloatArray = np.bincount(clicked.targets, weights=clicked.gains, minlength=gallery)
+        return counts
+
+    @property
+    def _gallery_size(self) -> int:
+        return self._columns() if self.kind == "scores" else len(self._required("targets"))
 
     def target_ids(self) -> tuple[str, ...] | None:
         """The ids of the gallery, where it has any."""
@@ -630,7 +682,7 @@ class Dataset:
         return source
 
     def _ids(self, part: str, bank: str | None) -> Any:
-        return None if bank is not None else self._sources["query_ids" if part == "queries" else "target_ids"]
+        return None if bank is not None or part in FRESH else self._sources[OWN_IDS[part]]
 
     def _open(self, source: Any, part: str, bank: str | None, shard: bool, progress: Progress | None) -> Rows:
         like = None if part == "targets" and bank is None else self._vectors("targets")
@@ -686,11 +738,13 @@ class Dataset:
     def rows(self, part: str, bank: str | None = None) -> Rows | None:
         """The embeddings or the matrix of a part, opened and checked once; None where there are none.
 
-        part: "queries", "targets" or "scores"; of a bank also "cross_scores" and "target_scores".
+        part: "queries", "targets", "scores", "recent" or "judged_queries"; of a bank also "cross_scores" and
+            "target_scores".
         bank: whose part; None: of the test set.
         """
         with self.words(bank), self._lock:
-            return self._vectors(part, bank) if part in ("queries", "targets") else self._matrix(part, bank)
+            embedded = part in ("queries", "targets") or (part in FRESH and self.kind == "vectors")
+            return self._vectors(part, bank) if embedded else self._matrix(part, bank)
 
     def _required(self, part: str, advice: str = "") -> Rows:
         rows = self._vectors(part)
@@ -722,6 +776,9 @@ class Dataset:
     def _columns(self) -> int:
         if self._sources["scores"] is not None:
             return self.scores_rows().shape[1]
+        if not self.banks and self._has_fresh:
+            fresh = next(self._matrix(part) for part in FRESH if self._sources[part] is not None)
+            return fresh.shape[1]  # type: ignore[union-attr]
         first = next(name for name, bank in self.banks.items() if bank.scores is not None)
         return self._matrix("scores", first).shape[1]  # type: ignore[union-attr]
 

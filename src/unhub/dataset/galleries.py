@@ -124,6 +124,23 @@ def take(data: Sliceable, rows: IntArray) -> AnyArray:
     return np.concatenate([np.asarray(data[int(run[0]) : int(run[-1]) + 1]) for run in runs] or [data[0:0]])
 
 
+def some_rows(rows: Rows, which: IntArray) -> Rows:
+    """Some rows in memory, in the type they are stored in; all of them as they are."""
+    if len(which) == len(rows):
+        return rows
+    ids = None if rows.ids is None else tuple(rows.ids[row] for row in which.tolist())
+    quick = isinstance(rows.data, np.ndarray | FileArray)  # these can pick rows themselves
+    return Rows(take(rows.data if quick else rows, which), ids, None, rows.name)
+
+
+def chosen_rows(rows: Rows, which: IntArray) -> Rows:
+    """Some rows: of an array in memory, of a file read when they are needed."""
+    if isinstance(rows.data, np.ndarray):
+        return some_rows(rows, which)
+    ids = None if rows.ids is None else tuple(rows.ids[row] for row in which.tolist())
+    return Rows(Permuted(rows.data if isinstance(rows.data, FileArray) else rows, which), ids, rows.source, rows.name)
+
+
 def in_order(rows: Rows, ids: tuple[str, ...] | None) -> Rows:
     """The rows in the order of these ids, where both have ids and they are the same; otherwise as they are."""
     if ids is None or rows.ids is None or rows.ids == ids or len(ids) != len(rows.ids):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unhub.dataset.galleries import take
+from unhub.dataset.galleries import some_rows, take
 from unhub.dataset.items import Items
 from unhub.dataset.sources import Bank
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.io import FileArray, Rows
+from unhub.io import Rows
 from unhub.metrics import Relevance
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     if data.kind == "vectors":
         for part in ("queries", "targets"):
             rows = data._required(part)
-            sample._sources[part] = sample._opened[part,] = _some(rows, drawn[part])
+            sample._sources[part] = sample._opened[part,] = some_rows(rows, drawn[part])
     else:
         block = take(data.scores_rows(), drawn["queries"])[:, drawn["targets"]]
         sample._sources["scores"] = sample._opened["scores",] = Rows(block, name="scores")
@@ -90,6 +90,8 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     if prior is not None:
         whole, mean = data._marginals(None, 0, len(data.items()[1]), back=False)[1:]
         sample._sources["target_prior"] = None if whole is None else whole[drawn["targets"]] * mean
+    if len(targets.rows) < len(data.items()[0 if back else 1]):  # fresh queries speak of the whole gallery
+        sample._sources |= dict.fromkeys(("recent", "judged", "judged_queries", "clicks"))
     sample.banks, sample.bank_notes = {}, {}
     for name, bank in data.banks.items():
         sample.banks[name] = _bank(data, name, bank, sample, drawn, bank_cells, rng, back=back)
@@ -167,8 +169,8 @@ def _bank(
         if third is not None:
             parts["target_scores"] = replace(third, data=take(third, its_targets)[:, drawn["targets"]], stamp=None)
     else:
-        parts |= {} if first is None else {"queries": _some(first, rows)}
-        parts |= {} if second is None else {"targets": _some(second, its_targets)}
+        parts |= {} if first is None else {"queries": some_rows(first, rows)}
+        parts |= {} if second is None else {"targets": some_rows(second, its_targets)}
     for part, block in parts.items():
         sample._opened["bank", name, part] = block
     weights: FloatArray | None = None
@@ -181,12 +183,3 @@ def _bank(
     if left:
         sample.bank_notes[name] = f"This view uses part of the bank {name}: {' and '.join(left)}."
     return Bank(**parts, weights=None if weights is None else weights[rows], captions=captions)
-
-
-def _some(rows: Rows, which: IntArray) -> Rows:
-    """Some rows in memory, in the type they are stored in; all of them as they are."""
-    if len(which) == len(rows):
-        return rows
-    ids = None if rows.ids is None else tuple(rows.ids[row] for row in which.tolist())
-    quick = isinstance(rows.data, np.ndarray | FileArray)  # these can pick rows themselves
-    return Rows(take(rows.data if quick else rows, which), ids, None, rows.name)

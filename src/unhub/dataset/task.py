@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unhub.core.execution import Execution, Executor
-from unhub.core.fingerprint import shared_rows
+from unhub.core.fingerprint import distinct_rows, row_digests, shared_rows
+from unhub.dataset.evidence import NONE as NO_FRESH_QUERIES
+from unhub.dataset.evidence import FreshQueries, fresh_queries
+from unhub.dataset.galleries import chosen_rows
 from unhub.dataset.reader import Reader, same_rows
 from unhub.dataset.sources import Bank
+from unhub.executors import processors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, Progress
 from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import Method
 from unhub.metrics import Relevance
-from unhub.scores import Banks, Budget, MaskedScores, ScoreSource
+from unhub.scores import Banks, Budget, MaskedScores, ScoreSource, select_banks
 
 if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
@@ -42,6 +47,10 @@ class Task:
     read. transductive: whether test queries are in the bank; shared: how many, where the bank is another one. masked:
     whether query i is target i and does not count for itself. queries, targets, query_bank, target_bank: the vectors
     behind it, where there are any; matrices: the matrices otherwise. prior_mean: what target_prior was divided by.
+    fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is to
+    be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank count
+    as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was left out
+    because it repeats another query.
     """
 
     direction: str
@@ -58,6 +67,32 @@ class Task:
     target_bank: Rows | None = None
     matrices: tuple[Rows, ...] = ()
     prior_mean: float = 1.0
+    fresh: FreshQueries = NO_FRESH_QUERIES
+    clicks: FloatArray | None = None
+    own_log: bool = False
+    weighed: bool = False
+    unit: bool = False
+    repeated: float = 0.0
+
+    @cached_property
+    def distinct(self) -> Task:
+        """The task with each different bank query once, so that no copy of a held-out query is learned from.
+
+        Weights that were given are added up; so are the copies where duplicates weigh.
+        """
+        if self.masked:  # an item of the gallery is its own query
+            return self
+        bank = self.query_bank if self.query_bank is not None else self.matrices[0]
+        digests = row_digests(bank, unit=self.unit and self.query_bank is not None, threads=processors())
+        rows, place = distinct_rows(digests)
+        if len(rows) == len(place):
+            return self
+        weight = self.banks.query_weight
+        if weight is not None or self.weighed:
+            weight = np.bincount(place, weights=weight).astype(np.float64)
+        banks = replace(select_banks(self.banks, rows), query_weight=weight)
+        own = None if self.query_bank is None else chosen_rows(self.query_bank, rows)
+        return replace(self, banks=banks, query_bank=own, repeated=1 - len(rows) / len(place))
 
 
 def vector_task(
@@ -95,7 +130,8 @@ def vector_task(
     if fit:
         reader = replace(data._reader, tensors=True, executor=executor)
         banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior)
-        return Task(way, name, banks, transductive=first is None, **sides)
+        sides["fresh"] = NO_FRESH_QUERIES if back else fresh_queries(data, reader, len(targets), asked)
+        return _of_traffic(data, Task(way, name, banks, transductive=first is None, **sides))
     assert queries is not None
     unit, allowed = data._reader.scaled, data.allow_overlap
     shared = 0 if first is None else count_shared(queries, first, unit=unit, allowed=allowed)
@@ -106,6 +142,7 @@ def vector_task(
     own = test if first is None and data._shard == (0, 1) else None
     banks = vector_banks(reader, targets, asked, second, weight=weight, prior=prior, budget=budget, queries=own)
     sides["queries"] = queries
+    sides["fresh"] = NO_FRESH_QUERIES if back else fresh_queries(data, reader, len(targets), asked)
     return _tested(data, Task(way, name, banks, test, shared=shared, **sides), own_bank=first is None)
 
 
@@ -145,9 +182,12 @@ def score_task(
     reader = replace(data._reader, tensors=fit, executor=executor)
     banks = score_banks(reader, asked, cross, by_target, weight=weight, prior=prior)
     matrices = tuple(each for each in (asked, cross, by_target) if each is not None)
-    task = Task("reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices)
+    fresh = NO_FRESH_QUERIES if back else fresh_queries(data, reader, asked.shape[1], asked)
+    task = Task(
+        "reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices, fresh=fresh
+    )
     if fit:
-        return replace(task, transductive=own is None)
+        return _of_traffic(data, replace(task, transductive=own is None))
     assert test is not None
     rows = banks.queries.block_rows
     return _tested(data, replace(task, scores=reader.matrix(test, rows=rows)), own_bank=own is None)
@@ -156,6 +196,7 @@ def score_task(
 def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
     """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
     assert task.scores is not None
+    task = _of_traffic(data, task)
     banks: Banks = task.banks
     if data.ignore_self:
         refuse_gallery_of_one(task.scores.shape[1])
@@ -170,6 +211,13 @@ def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
         transductive=own_bank or task.shared > 0,
         masked=data.ignore_self,
     )
+
+
+def _of_traffic(data: Dataset, task: Task) -> Task:
+    """The task with what is known of the traffic that its bank comes from."""
+    clicks = None if task.direction == "reverse" else data.click_counts(task.bank, task.banks.queries.shape[0])
+    unit = data._reader.scaled
+    return replace(task, clicks=clicks, own_log=data.own_log, weighed=data.duplicates == "weigh", unit=unit)
 
 
 def vector_banks(

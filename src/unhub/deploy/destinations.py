@@ -26,7 +26,7 @@ _SHOWN = 80
 
 def bias_name(correction: Correction) -> str:
     """A short name for the bias of a correction, which tells its exports from those of earlier fits."""
-    return fingerprint(correction.bias.view("<u4").astype("<u8"))[:16]
+    return fingerprint(correction.served_bias.view("<u4").astype("<u8"))[:16]
 
 
 def serving_export(correction: Correction, origin: str) -> Export | None:

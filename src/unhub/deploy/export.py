@@ -175,7 +175,7 @@ def _plan(
     destinations.refuse_other_kind(known, origin)
     cosine = known.metric == "cosine"
     plan = make_plan(
-        collection, origin, known.bias, cosine=cosine, strategy=strategy, pad_to=pad_to, scale=scale,
+        collection, origin, known.served_bias, cosine=cosine, strategy=strategy, pad_to=pad_to, scale=scale,
         alias=destinations.free_alias(collection, alias), longest=1.0 if cosine else _longest(collection),
     )  # fmt: skip
     default = strategy is None and pad_to is None and scale is None and alias is None

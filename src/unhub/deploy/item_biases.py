@@ -36,7 +36,7 @@ class Biases:
 
     def of_rows(self, rows: IntArray) -> FloatArray:
         """The bias of each row; 0 where it is -1."""
-        bias: FloatArray = np.where(rows >= 0, self.correction.bias[rows], np.float32(0))
+        bias: FloatArray = np.where(rows >= 0, self.correction.served_bias[rows], np.float32(0))
         return bias
 
     def changed(self, rows: IntArray, vectors: FloatArray) -> BoolArray:

@@ -50,6 +50,8 @@ def read_relevance(
     query_ids: Sequence[str] | None = None,
     target_ids: Sequence[str] | None = None,
     allow_empty: bool = False,
+    partial: bool = False,
+    name: str = _NAME,
 ) -> Relevance:
     """The relevant targets of each query.
 
@@ -60,20 +62,23 @@ def read_relevance(
     query_ids, target_ids: names in ``source`` are ids if ids are known and some names are among them, otherwise row
         numbers, counted from 0.
     allow_empty: whether a query may have no relevant target; False by default.
+    partial: whether an int array may be short, or -1 for a query that nobody has judged; such queries are empty.
+    name: the argument that it was given for.
 
     >>> read_relevance([{0, 2}, {1}], queries=2, targets=3).targets.tolist()
     [0, 2, 1]
     """
-    where = argument(_NAME)
+    where = argument(name)
     if isinstance(source, str | os.PathLike):
-        address = find(source, name=_NAME)
+        address = find(source, name=name)
         source, where = _read(address, queries), address.subject()
     if isinstance(source, Relevance):
         if (source.queries, source.gallery) != (queries, targets):
             came = f"is for {source.queries} queries and {source.gallery} targets"
-            raise InputError(_NAME, f"{came}, but there are {queries} queries and {targets} targets")
+            raise InputError(name, f"{came}, but there are {queries} queries and {targets} targets")
         return source
-    _refuse_transposed(source, where, queries, targets)
+    if not partial:
+        _refuse_transposed(source, where, queries, targets)
     values = source if isinstance(source, _Pairs) else _pairs_or_array(source, where, queries)
     if isinstance(values, _Pairs):
         rows = values.queries
@@ -83,6 +88,9 @@ def read_relevance(
         return Relevance.from_pairs(
             rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty
         )
+    if partial and values.dtype.kind in "iu" and len(values) <= queries:
+        rows = np.flatnonzero(values >= 0)
+        return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True)
     if values.dtype.kind != "b":
         return Relevance.from_index(values, targets, queries=queries)
     if values.shape != (queries, targets):

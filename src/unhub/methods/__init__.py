@@ -36,13 +36,13 @@ from unhub.methods.registry import (
     title_of,
 )  # fmt: skip
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn_dbsn import DBSN, SN
+from unhub.methods.sn_dbsn import DBSN, SN, CappedSN
 from unhub.methods.temperature import COSINE_LIMIT, ResolvedMethod, auto_temperature, fill_auto, resolve
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 
 __all__ = [
     "ADDITIVE", "COSINE_LIMIT", "CSLS", "DBSN", "DIS", "DN", "DSL", "GC", "HN", "IS", "L2N", "METHODS", "NICDM", "NNN",
-    "OTN", "SN", "AdditiveMethod", "Centering", "ClosedForm", "Corrected", "DISPaper", "DualDIS", "DualIS",
+    "OTN", "SN", "AdditiveMethod", "CappedSN", "Centering", "ClosedForm", "Corrected", "DISPaper", "DualDIS", "DualIS",
     "HyperParameters", "LocalScaling", "MatrixMethod", "Method", "MutualProximity", "NoCorrection", "OneTemperature",
     "ResolvedMethod", "RowMethod", "SingleSinkhorn", "SparseK", "TwoTemperatures", "UnknownMethodError", "additive",
     "auto_temperature", "configure", "fill_auto", "hyper_parameters", "is_additive", "is_matrix_only", "method",

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, cast, runtime_checkable
 
 from unhub.core.bias import Bias, closed_form
-from unhub.core.parameters import Temperature, temperature
+from unhub.core.parameters import Strength, Temperature, temperature
 from unhub.foundation.types import FloatArray
-from unhub.scores import Banks
+from unhub.scores import Banks, ScoreSource, without
 
 CorrectRows = Callable[[FloatArray], FloatArray]
 """scores of some test queries (query, gallery) to corrected scores of the same shape; the argument stays as it is"""
@@ -41,8 +41,8 @@ class Method(Protocol):
     """the weights that it uses: "query_weight", "target_prior" """
     iterative: ClassVar[bool] = False
     """whether it reads the bank in rounds, which a fit can resume"""
-    potentials: ClassVar[bool] = False
-    """whether its bias comes with a potential for each bank query, which ``bias_of`` needs"""
+    potentials: ClassVar[int] = 0
+    """how many numbers its bias comes with for each bank query, which ``bias_of`` needs"""
     softmax: ClassVar[bool] = False
     """whether its bias is a softmax over the bank at one temperature, so that each bank query has a share in it"""
     sparse: ClassVar[bool] = False
@@ -68,10 +68,15 @@ class Method(Protocol):
         """The method at this temperature; itself if it has none."""
         return self
 
+    def reads(self, scores: ScoreSource) -> ScoreSource:
+        """The scores of past queries as the method reads them; as they are unless it says otherwise."""
+        return scores
+
     @classmethod
     def paper(cls) -> Self:
-        """The method with the constants of its paper."""
-        return cls(**cls.constants)
+        """The method with the constants of its paper, at strength 1."""
+        fixed = {"strength": 1.0} if "strength" in cls.__dataclass_fields__ else {}
+        return cls(**cls.constants, **fixed)
 
 
 class OneTemperature(Method):
@@ -112,8 +117,8 @@ class AdditiveMethod(Method, Protocol):
     """A method that is a bias."""
 
     @property
-    def strength(self) -> float:
-        """What the bias is multiplied by; a field of every additive method."""
+    def strength(self) -> Strength:
+        """What the bias is multiplied by, or "auto"; a field of every additive method."""
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias of every target of the gallery."""
@@ -150,8 +155,10 @@ class ClosedForm:
     """For additive methods without rounds: the estimate is ``bias_of`` the gallery, centred."""
 
     def estimate(self: AdditiveMethod, banks: Banks) -> Bias:
-        """The bias, from one read of each bank."""
-        return closed_form(self.bias_of(banks, None))
+        """The bias, from one read of each bank; of one more for each part that is held out."""
+        bias = closed_form(self.bias_of(banks, None))
+        parts = (closed_form(self.bias_of(without(banks, rows), None)) for rows in banks.held_out)
+        return dataclasses.replace(bias, held_out=tuple(each.values for each in parts))
 
 
 def is_additive(method: Method | type[Method]) -> TypeGuard[AdditiveMethod]:

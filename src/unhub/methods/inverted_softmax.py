@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unhub.core.logsumexp import column_logsumexp as block_logsumexp
-from unhub.core.parameters import Temperature, as_number, count, strength_number, temperature, validate
+from unhub.core.parameters import Strength, Temperature, as_number, count, strength, temperature, validate
 from unhub.foundation.types import BoolArray, FloatArray
 from unhub.methods.interface import ClosedForm, Corrected, CorrectRows, OneTemperature, TwoTemperatures
 from unhub.scores import Banks, activation_set, column_logsumexp
@@ -30,10 +30,10 @@ class IS(ClosedForm, OneTemperature):
     constants: ClassVar[Mapping[str, Any]] = {"tau": 0.02}
 
     tau: Temperature = "auto"
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, tau=temperature, strength=strength_number)
+        validate(self, tau=temperature, strength=strength)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-tau LSE_u(s_uj / tau + log w_u) + tau log b_j of any targets."""
@@ -117,10 +117,10 @@ class DualIS(ClosedForm, TwoTemperatures):
 
     tau1: Temperature = "auto"
     tau2: Temperature = "auto"
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, tau1=temperature, tau2=temperature, strength=strength_number)
+        validate(self, tau1=temperature, tau2=temperature, strength=strength)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-lambda (LSE_u + LSE_v) + lambda log b_j of any targets."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from unhub.core.parameters import count, not_negative, positive, strength_number, validate
+from unhub.core.parameters import Strength, count, not_negative, positive, strength, validate
 from unhub.foundation.types import FloatArray
 from unhub.methods.interface import ClosedForm, CorrectRows, Method
 from unhub.scores import Banks, column_means, column_top, columns
@@ -28,10 +28,10 @@ class NNN(ClosedForm, Method):
 
     k: int = 128
     alpha: float = 0.75
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, k=count, alpha=not_negative, strength=strength_number)
+        validate(self, k=count, alpha=not_negative, strength=strength)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-alpha * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -51,10 +51,10 @@ class CSLS(ClosedForm, Method):
     marginals: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     k: int = 10
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, k=count, strength=strength_number)
+        validate(self, k=count, strength=strength)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-1/2 * mean of the k largest bank scores of any targets; k is clipped to the bank."""
@@ -99,10 +99,10 @@ class DN(ClosedForm, Method):
     marginals: ClassVar[frozenset[str]] = frozenset({"query_weight"})
 
     w: float = 0.5
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, w=not_negative, strength=strength_number)
+        validate(self, w=not_negative, strength=strength)
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
         """-w * mean bank score of any targets."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypedDict, TypeVar, cast
 
-from unhub.core.parameters import Temperature, strength_number
+from unhub.core.parameters import Strength, Temperature, strength
 from unhub.foundation.errors import InputError
 from unhub.foundation.facade import facade
 from unhub.foundation.optional import load_plugin, plugins
@@ -22,7 +22,7 @@ from unhub.methods.local_scaling import NICDM, LocalScaling, MutualProximity
 from unhub.methods.nearest_neighbours import CSLS, DN, NNN, Centering
 from unhub.methods.none import NoCorrection
 from unhub.methods.single_sinkhorn import SingleSinkhorn
-from unhub.methods.sn_dbsn import DBSN, SN
+from unhub.methods.sn_dbsn import DBSN, SN, CappedSN
 from unhub.methods.transport_plans import HN, L2N, OTN, SparseK
 from unhub.methods.validation import NAME, check_values, fault, fields_of
 
@@ -30,7 +30,7 @@ GROUP = "unhub.methods"
 """entry points of this group offer methods, by their names"""
 
 _BUILT_IN: tuple[type[Any], ...] = (
-    NoCorrection, IS, DIS, DISPaper, DualIS, DualDIS, SN, DBSN, NNN, CSLS, GC, DSL, DN, SingleSinkhorn,
+    NoCorrection, IS, DIS, DISPaper, DualIS, DualDIS, SN, CappedSN, DBSN, NNN, CSLS, GC, DSL, DN, SingleSinkhorn,
     LocalScaling, NICDM, MutualProximity, Centering, OTN, L2N, HN, SparseK,
 )  # fmt: skip
 for _each in _BUILT_IN:
@@ -54,7 +54,7 @@ class HyperParameters(TypedDict, total=False):
     tau2: Temperature
     iterations: int | None
     tol: float | None
-    strength: float
+    strength: Strength
     k: int
     alpha: float
     w: float
@@ -174,7 +174,7 @@ def additive(which: Method) -> AdditiveMethod:
             f"{which.name} is not a bias and cannot be fitted, served or exported; it exists for evaluation "
             f"(unhub.evaluate, unhub.normalize). Methods that are a bias: {', '.join(method_names(additive=True))}."
         )
-    strength_number("strength", which.strength)  # a registered method may not check its own
+    strength("strength", which.strength)  # a registered method may not check its own
     return which
 
 

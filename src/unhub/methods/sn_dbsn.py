@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
+
+from unhub.core.arrays import host
 from unhub.core.bias import Bias
 from unhub.core.parameters import (
+    Strength,
     Temperature,
     as_number,
     optional_count,
     optional_positive,
-    strength_number,
+    strength,
     temperature,
     validate,
 )  # fmt: skip
 from unhub.foundation.types import FloatArray
 from unhub.methods.interface import OneTemperature
-from unhub.scores import Banks, JoinedScores, ScoreSource, SinkhornOperator, column_logsumexp, spread
+from unhub.scores import (
+    Banks,
+    CappedScores,
+    JoinedScores,
+    ScoreSource,
+    SinkhornOperator,
+    blocks,
+    column_logsumexp,
+    second_best,
+    spread,
+)  # fmt: skip
+from unhub.scores.views import CappedAt
 from unhub.solvers.sinkhorn import most_rounds, solve
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True)
@@ -28,17 +45,17 @@ class Sinkhorn(OneTemperature):
 
     marginals: ClassVar[frozenset[str]] = frozenset({"query_weight", "target_prior"})
     iterative: ClassVar[bool] = True
-    potentials: ClassVar[bool] = True
+    potentials: ClassVar[int] = 1
     softmax: ClassVar[bool] = True
     constants: ClassVar[Mapping[str, Any]] = {"tau": 0.01, "iterations": 10}
 
     tau: Temperature = "auto"
     iterations: int | None = None
     tol: float | None = None
-    strength: float = 1.0
+    strength: Strength = "auto"
 
     def __post_init__(self) -> None:
-        validate(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength_number)
+        validate(self, tau=temperature, iterations=optional_count, tol=optional_positive, strength=strength)
 
     @property
     def rounds(self) -> int:
@@ -63,6 +80,7 @@ class Sinkhorn(OneTemperature):
             largest = max(largest, spread(banks.cross).largest)
         operator = SinkhornOperator(source, tau, a, banks.execution, observer=banks.observer, largest=largest)
         ending: Any = {"iterations": self.iterations, "tol": self.tol, "observer": banks.observer}
+        ending["held_out"] = banks.held_out
         return solve(operator, tau=tau, a=a, b=b, gallery=gallery, **ending)
 
 
@@ -82,6 +100,40 @@ class SN(Sinkhorn):
     def estimate(self, banks: Banks) -> Bias:
         """The bias, from one read of the bank if its kernel can be kept, otherwise from one for each round."""
         return self._balance(banks.queries, banks)
+
+
+@dataclass(frozen=True)
+class CappedSN(Sinkhorn):
+    """SN after the best score of each bank query is lowered to its second best: s_uj <- min(s_uj, second_u).
+
+    For a log of the gallery's own traffic: what a query is about may be popular, but a hub is what comes up for queries
+    that belong elsewhere. Rankings use the scores as they are.
+    """
+
+    name: ClassVar[str] = "capped_sn"
+    title: ClassVar[str] = "capped SN"
+    description: ClassVar[str] = "SN without the best target of each bank query, for logs of the gallery's own traffic."
+    potentials: ClassVar[int] = 2
+
+    def reads(self, scores: ScoreSource) -> ScoreSource:
+        """Each row's best score lowered to its second best."""
+        return CappedScores(scores)
+
+    def estimate(self, banks: Banks) -> Bias:
+        """The bias; beside the potential of each bank query, its second best score."""
+        bias = self._balance(self.reads(banks.queries), banks)
+        caps = np.concatenate([host(second_best(block)) for _, block in blocks(banks.queries)])
+        return replace(bias, potentials=np.stack((cast(FloatArray, bias.potentials), caps)))
+
+    def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:
+        """As SN, with the scores of each bank query capped at its second best score in the gallery."""
+        assert potentials is not None, "Sinkhorn methods save their potentials"
+        return super().bias_of(replace(banks, queries=CappedAt(banks.queries, potentials[1])), potentials[0])
+
+
+def for_own_log(method: M) -> M | CappedSN:
+    """The method for a log of the gallery's own traffic: SN becomes capped SN, any other stays as it is."""
+    return CappedSN(**asdict(method)) if type(method) is SN else method
 
 
 @dataclass(frozen=True)

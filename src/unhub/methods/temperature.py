@@ -20,6 +20,9 @@ SHARPEST, SOFTEST = 0.15, 1.0
 COSINE_LIMIT = 1.5
 """scores beyond this are not cosines, whatever the rounding"""
 
+TAU_AT_FIXED_STRENGTH = 1 / 2
+"""tau="auto" over the standard deviation of the scores, where a strength is given"""
+
 RESOLUTION = 4 * float(np.finfo(np.float32).eps)
 """tau below this share of the largest score is finer than float32 scores are"""
 
@@ -46,7 +49,7 @@ def resolve(method: Method, source: ScoreSource, spread: Spread | None = None) -
     if method.temperature is None:
         return ResolvedMethod(fill_auto(method, 1.0), notes)
     spread = spread_of(source) if spread is None else spread
-    resolved = fill_auto(method, auto_temperature(spread))
+    resolved = fill_auto(method, auto_temperature(spread, fixed=_has_strength(method)))
     for name in _temperatures(method):
         _refuse_finer_than_scores(name, float(getattr(resolved, name)), spread)
     if method.temperature != "auto":
@@ -54,9 +57,18 @@ def resolve(method: Method, source: ScoreSource, spread: Spread | None = None) -
     return ResolvedMethod(resolved, notes)
 
 
-def auto_temperature(spread: Spread) -> float:
-    """What "auto" means: a third of the standard deviation of the scores, if they have one."""
-    return spread.tau if spread.std > RESOLUTION * spread.largest else max(spread.largest, 1.0) / 100
+def auto_temperature(spread: Spread, *, fixed: bool = False) -> float:
+    """What "auto" means: a third of the standard deviation of the scores, if they have one.
+
+    fixed: for a strength that was given, which nobody fits to the queries: then a half, which is safer.
+    """
+    if spread.std <= RESOLUTION * spread.largest:
+        return max(spread.largest, 1.0) / 100
+    return spread.std * TAU_AT_FIXED_STRENGTH if fixed else spread.tau
+
+
+def _has_strength(method: Method) -> bool:
+    return not isinstance(getattr(method, "strength", "auto"), str)
 
 
 def fill_auto(method: Method, tau: float) -> Method:
@@ -71,8 +83,9 @@ def fill_auto(method: Method, tau: float) -> Method:
 
 def _temperatures(method: Method) -> list[str]:
     """The fields that hold a temperature, the main one first: those that ``at`` sets."""
-    automatic = method.at("auto")
-    return [each.name for each in dataclasses.fields(cast(Any, method)) if getattr(automatic, each.name) == "auto"]
+    one, two = method.at(1.0), method.at(2.0)
+    names = [each.name for each in dataclasses.fields(cast(Any, method))]
+    return [name for name in names if getattr(one, name) != getattr(two, name)]
 
 
 def _refuse_finer_than_scores(name: str, value: float, spread: Spread) -> None:
@@ -92,5 +105,5 @@ def _unsuited(method: Method, spread: Spread) -> tuple[str, ...]:
     kind = "sharp" if value < spread.std else "soft"
     return (
         f"{name} = {value:g} of {method.name} is {kind} for scores with a standard deviation of {spread.std:.2g}; "
-        f"auto would be {spread.tau:.2g}.",
+        f"auto would be {auto_temperature(spread, fixed=_has_strength(method)):.2g}.",
     )

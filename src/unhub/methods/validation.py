@@ -18,7 +18,7 @@ _RESERVED = ("all", "saved")
 """words of commands and the page: every method, and a correction as it was saved"""
 _FACTS = {
     "title": str, "description": str, "requires": frozenset, "marginals": frozenset, "iterative": bool,
-    "potentials": bool, "softmax": bool, "sparse": bool, "live": bool, "audit": bool,
+    "potentials": int, "softmax": bool, "sparse": bool, "live": bool, "audit": bool,
 }  # fmt: skip
 _VERBS = ("estimate", "prepare", "correct")
 _KNOWN = {"requires": {"cross", "targets"}, "marginals": {"query_weight", "target_prior"}}
@@ -79,7 +79,7 @@ def fault(cls: Any) -> str | None:
     if not all(hasattr(cls, each) for each in ("at", "temperature", "rounds", "paper")):
         return "it does not say how it takes a temperature; inherit unhub.methods.Method or OneTemperature"
     if hasattr(cls, "estimate") and not (hasattr(cls, "bias_of") and "strength" in fields_of(cls)):
-        return "a method that estimates a bias also needs bias_of and a field strength: float = 1.0"
+        return "a method that estimates a bias also needs bias_of and a field strength"
     return _fault_of_fields(cls)
 
 

@@ -109,6 +109,10 @@ class SinkhornOperator:
         shift, probed = self._workers.reduce(_sums, "row_error", *arguments)
         return float(shift / probed)
 
+    def reweigh(self, row_mass: FloatArray) -> None:
+        """Other shares of the mass for every later step: a (bank,), of sum one and above zero. Kept kernels serve on."""
+        self._workers.map("reweigh", like(row_mass, self._source.array_like))
+
     def close(self) -> None:
         """Releases the shards."""
         self._workers.close()

@@ -109,6 +109,7 @@ class SinkhornShard:
         self._source, self._a, self._tau, self._plan, self._first = source, a, tau, plan, first
         self._execution, self._advance = execution, advance
         self._type = wide(a) if fine else namespace(a).float32
+        self._scale = scale
         self._share = self._typed(a * scale)
         self._quick = quick
         self._start()
@@ -125,7 +126,7 @@ class SinkhornShard:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the kernel: a shard that moves to another process computes it again."""
-        mine = ("_source", "_a", "_tau", "_plan", "_first", "_execution", "_type", "_share", "_quick")
+        mine = ("_source", "_a", "_tau", "_plan", "_first", "_execution", "_type", "_scale", "_share", "_quick")
         return {name: getattr(self, name) for name in mine} | {"_advance": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -188,6 +189,11 @@ class SinkhornShard:
                 shift = shift + a @ abs(namespace(f).expm1((mine - exact) / self._tau))
                 probed = probed + a.sum()
         return shift, probed
+
+    def reweigh(self, a: Any) -> None:
+        """Other shares of the mass from here on; a: of the whole bank. A kernel that is kept still serves."""
+        self._a = a[self._first : self._first + self._plan.rows]
+        self._share = self._typed(self._a * self._scale)
 
     def forget(self) -> None:
         """Releases the kernel or the scores that were kept."""

@@ -11,7 +11,7 @@ import numpy as np
 from unhub.core.arrays import is_numpy, is_tensor, namespace
 from unhub.core.execution import Execution, FitObserver
 from unhub.core.plan import TALL_ROWS, prefault
-from unhub.foundation.types import FloatArray, Sliceable
+from unhub.foundation.types import FloatArray, IntArray, Sliceable
 
 
 class ScoreSource(Protocol):
@@ -123,6 +123,8 @@ class Banks:
     observer: FitObserver | None = None
     largest: float | None = None
     """the largest score of the query bank by size, where it was measured before"""
+    held_out: tuple[IntArray, ...] = ()
+    """bank rows that the bias is also estimated without, one estimate for each part"""
 
     def query_marginal(self) -> FloatArray:
         """a: (bank,) of sum one, from the query weights, or uniform."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unhub.core.arrays import concatenate, is_numpy, like, namespace
-from unhub.foundation.types import FloatArray, Progress
+from unhub.foundation.types import FloatArray, IntArray, Progress
 from unhub.scores.embedding import EmbeddingScores
 from unhub.scores.source import Banks, ScoreSource
 
@@ -74,16 +74,76 @@ def with_progress(banks: Banks, work: str, progress: Progress | None) -> Banks:
 class MaskedScores(DelegatingSource):
     """Another source with its diagonal masked: minus infinity where row and column are the same item.
 
-    first: the item of its first row, where it holds some of the rows.
+    first: the item of its first row, where it holds some of the rows. items: the item of each row, where they do not
+    follow each other.
     """
 
     source: ScoreSource
     first: int = 0
+    items: IntArray | None = None
+
+    def items_of(self, rows: IntArray) -> IntArray:
+        """Which items these rows are."""
+        return rows + self.first if self.items is None else self.items[rows]
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The scores with their self-pairs masked, in ``out`` if they came there, else in a copy."""
         scores = self.source.read(start, stop, out)
-        return mask_self(scores, self.first + start, in_place=scores is out)
+        if self.items is None:
+            return mask_self(scores, self.first + start, in_place=scores is out)
+        masked: FloatArray = scores if scores is out else namespace(scores).asarray(scores, copy=True)
+        masked[like(np.arange(stop - start), scores), like(self.items[start:stop], scores)] = -np.inf
+        return masked
+
+
+@dataclass(frozen=True)
+class CappedScores(DelegatingSource):
+    """Another source with the best score of each row lowered to the second best, so that no query has one best target.
+
+    In a log of a gallery's own traffic the best target is often what the query was about; what a query also reaches
+    shows a hub.
+    """
+
+    source: ScoreSource
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The scores, capped: in ``out`` if they came there, else in a copy."""
+        scores = self.source.read(start, stop, out)
+        return cap(scores, second_best(scores), in_place=scores is out)
+
+
+@dataclass(frozen=True)
+class CappedAt(DelegatingSource):
+    """Another source with the scores of each row lowered to the row's own cap."""
+
+    source: ScoreSource
+    caps: FloatArray
+
+    def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
+        """The scores, capped."""
+        scores = self.source.read(start, stop, out)
+        return cap(scores, like(self.caps[start:stop], scores, scores.dtype), in_place=scores is out)
+
+
+def second_best(scores: FloatArray) -> FloatArray:
+    """The second largest score of each row; the largest where there is no other: (rows,)."""
+    if scores.shape[1] < 2:
+        best: FloatArray = scores[:, 0]
+        return best
+    if is_numpy(scores):
+        second: FloatArray = np.partition(scores, -2, axis=1)[:, -2]
+        return second
+    two: FloatArray = scores.topk(2, dim=1).values[:, 1]  # type: ignore[attr-defined]
+    return two
+
+
+def cap(scores: FloatArray, caps: FloatArray, *, in_place: bool = False) -> FloatArray:
+    """min(s_uj, cap_u): a copy unless the scores may be written to."""
+    if is_numpy(scores):
+        capped: FloatArray = np.minimum(scores, caps[:, None], out=scores if in_place else None)
+        return capped
+    lowered: FloatArray = namespace(scores).minimum(scores, caps[:, None])
+    return lowered
 
 
 def mask_self(scores: FloatArray, start: int, *, in_place: bool = False) -> FloatArray:
@@ -119,6 +179,11 @@ class CachedScores(DelegatingSource):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CachedScores, (self.source, self.budget)
+
+    @property
+    def in_memory(self) -> FloatArray | None:
+        """All scores, where they were read and could be kept."""
+        return self._cache if self._filled == self.shape[0] else None
 
     @cached_property
     def _cache(self) -> FloatArray:

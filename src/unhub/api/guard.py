@@ -1,0 +1,196 @@
+"""``guard``: the verdict on a correction, from queries that it was not fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unhub.api.facade import facade
+from unhub.api.verdict import Verdict, given, judge
+from unhub.core.arrays import is_numpy
+from unhub.core.bias import Bias
+from unhub.core.execution import Execution
+from unhub.core.plan import split_memory
+from unhub.dataset import Dataset, Task
+from unhub.dataset.evidence import FreshQueries, JudgedQueries, fresh_queries
+from unhub.foundation.errors import InputError
+from unhub.foundation.types import FloatArray
+from unhub.foundation.wording import argument
+from unhub.methods import AdditiveMethod
+from unhub.methods.strength import (
+    CAUTION,
+    Evidence,
+    from_bank,
+    gains,
+    held_out_rows,
+    judging_temperature,
+    linear_term,
+    sample_rows,
+    standard_errors,
+    supported,
+)
+from unhub.scores import Banks, Budget, CachedScores, Spread, select, spread, without
+from unhub.scores.folds import ONCE
+
+if TYPE_CHECKING:
+    from unhub.api.correction import Correction
+
+PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
+UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
+UNJUDGED_CLICKS = (
+    "The clicks were not used: only judged queries can tell whether they show what people want or repeat the hubs; give "
+    f"{argument('judged')}."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedBias:
+    """A bias at strength 1 with its verdict; notes: what its user should read."""
+
+    bias: Bias
+    verdict: Verdict
+    linear: float = 0.0
+    """sum_j b_j g_j: zero unless there is a target prior"""
+    judged: FloatArray | None = None
+    """(judged, strengths) gains of the judged queries"""
+    prior_mean: float | None = None
+    """what the clicks, as a prior, were divided by; None where they are no prior"""
+    notes: tuple[str, ...] = ()
+
+
+@facade
+def guard(
+    correction: Correction,
+    *,
+    recent: Any = None,
+    judged: Any = None,
+    judged_queries: Any = None,
+    targets: Any = None,
+) -> Verdict:
+    """The verdict on a correction that exists, from queries it was not fitted on; nothing is fitted.
+
+    correction: a Correction, as ``unhub.fit`` or ``unhub.load`` returns it.
+    recent: (recent, dim) queries that are asked now; 200 are wanted, 50 are the least. Of a correction that was fitted
+        on scores: (recent, gallery) scores.
+    judged: which targets are right for which recent query: an int array (query -> target, -1 where nobody has judged),
+        a list of sets, pairs, or a path; 50 judged queries are wanted, 20 are the least.
+    judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
+    targets: the gallery, when the correction does not know where it is.
+
+    Returns a Verdict: ``decision``, ``strength``, ``evidence``, ``checked``, ``sentence``. To serve the correction at
+    that strength, use ``correction.with_verdict(verdict)``.
+    """
+    if recent is None and judged_queries is None:
+        raise InputError("recent", "is missing", "give queries that are asked now, to judge the correction by")
+    fresh: Any = {"recent": recent, "judged": judged, "judged_queries": judged_queries}
+    its = correction
+    embedded = its.fingerprint is not None
+    reader = its._reader
+    data = Dataset(
+        targets=its.gallery(targets) if embedded else None, target_ids=None if embedded else its.ids, **fresh
+    )
+    data._own_reader = reader
+    queries = fresh_queries(data, reader, its.bias.size, its.query_bank)
+    first = queries.recent if queries.recent is not None else queries.judged.scores  # type: ignore[union-attr]
+    tau = its.verdict.tau or judging_temperature(its.method, spread(first))
+    g = its.bias.astype(np.float64)
+    known = tuple(each for each in its.verdict.evidence if each.source == "bank")
+    evidence, _ = from_fresh(its.method, g, tau, its._linear, queries, reader.execution(first))
+    old = its.verdict
+    return judge((*known, *evidence), bank_size=old.bank_size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
+
+
+def estimate_bias(method: AdditiveMethod, task: Task, scale: Spread | None = None) -> GuardedBias:
+    """The bias of a method on a task, and the verdict on it.
+
+    method: resolved; its strength decides. scale: the spread of the bank's scores, where it was measured before.
+    """
+    banks = task.banks
+    if method.strength != "auto":
+        return GuardedBias(method.estimate(banks), given(method.strength))
+    if task.transductive:
+        return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"))
+    scale = spread(banks.queries) if scale is None else scale
+    own = _judged_bias(method, task, scale)
+    if task.clicks is None:
+        return own
+    if own.judged is None:
+        return replace(own, notes=(UNJUDGED_CLICKS,))
+    expected = task.clicks + task.clicks.mean()
+    mean = float(expected.mean())
+    popular = replace(banks, target_prior=expected / mean, observer=None)
+    other = _judged_bias(method, replace(task, banks=popular), scale)
+    assert other.judged is not None
+    if prefers(other.judged, own.judged):
+        return replace(other, prior_mean=mean, notes=(PREFERRED_CLICKS,))
+    return replace(own, notes=(UNWANTED_CLICKS,))
+
+
+def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBias:
+    """The bias, also estimated without some of the bank, and what the queries left out and the fresh ones say."""
+    size = task.banks.queries.shape[0]
+    banks = replace(task.banks, held_out=held_out_rows(size))
+    if not method.iterative and is_numpy(banks.queries.array_like):
+        budget = Budget(split_memory(banks.execution.bytes)[1] // 2)
+        banks = replace(banks, queries=CachedScores(banks.queries, budget))
+    bias = method.estimate(banks)
+    tau = judging_temperature(method, scale)
+    linear = linear_term(banks, bias.values)
+    evidence: tuple[Evidence, ...] = ()
+    judged = None
+    if banks.held_out:
+        fresh, judged = from_fresh(method, bias.values, tau, linear, task.fresh, banks.execution)
+        evidence = (from_bank(method, banks, _held_out(method, banks, bias), tau), *fresh)
+    verdict = judge(evidence, bank_size=size, duplicates=task.repeated, own_log=task.own_log, tau=tau)
+    return GuardedBias(replace(bias, held_out=()), verdict, linear, judged)
+
+
+def _held_out(method: AdditiveMethod, banks: Banks, bias: Bias) -> tuple[FloatArray, ...]:
+    """The biases without each held-out part; of a method that does not give them, by estimating again."""
+    if bias.held_out:
+        return bias.held_out
+    return tuple(method.estimate(without(banks, rows)).values for rows in banks.held_out)
+
+
+def from_fresh(
+    method: AdditiveMethod,
+    g: FloatArray,
+    tau: float,
+    linear: float,
+    fresh: FreshQueries,
+    execution: Execution = ONCE,
+) -> tuple[tuple[Evidence, ...], FloatArray | None]:
+    """What recent and judged queries support, and the gains of the judged ones."""
+    evidence: list[Evidence] = []
+    if fresh.recent is not None:
+        rows = sample_rows(fresh.recent.shape[0])
+        recent = fresh.recent if rows is None else select(fresh.recent, rows)
+        evidence.append(supported(gains(method.reads(recent), g, tau, linear, execution), "recent"))
+    values = None
+    if fresh.judged is not None:
+        values = likelihood_gains(fresh.judged, g, tau, execution)
+        evidence.append(supported(values, "judged"))
+    return tuple(evidence), values
+
+
+def likelihood_gains(judged: JudgedQueries, g: FloatArray, tau: float, execution: Execution = ONCE) -> FloatArray:
+    """By how much the log-likelihood of the right answers grows: (judged, strengths), in nats."""
+    return gains(judged.scores, g, tau, judged.means(g), execution)
+
+
+def prefers(other: FloatArray, own: FloatArray) -> bool:
+    """Whether judged queries prefer another bias: by more than half a paired standard error, each at its best."""
+    ahead = other[:, [int(other.mean(axis=0).argmax())]] - own[:, [int(own.mean(axis=0).argmax())]]
+    error = standard_errors(ahead, np.full(len(ahead), 1 / len(ahead)))
+    return bool(ahead.mean() > CAUTION * error[0])
+
+
+def refuse_unserved(correction: Correction, verb: str) -> None:
+    """An error if the verdict on a correction is to refuse it. verb: what would be done with it, such as "export"."""
+    if not correction.verdict.served:
+        raise InputError(
+            f"this correction is refused, so {verb} would serve no correction. {correction.verdict.sentence} To serve it "
+            f"at full strength all the same, pass {argument('force')}."
+        )

@@ -1,0 +1,165 @@
+"""A Verdict: whether a correction should be served, how strongly, and on what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from unhub.dataset.evidence import WANTED_JUDGED, WANTED_RECENT
+from unhub.methods.strength import FEWEST, Evidence, Source
+
+Decision = Literal["apply", "apply weaker", "refuse"]
+Check = Literal["noise", "mismatch", "popularity"]
+Reason = Literal["judged", "given", "transductive"]
+
+APPLY, WEAKER = 0.85, 0.25
+"""strengths from which a correction is applied, and applied weaker; below, it is refused"""
+UNCHECKED = 0.84
+"""the largest strength without recent queries: a bank that does not fit them still harms one in five"""
+WANTED_BANK = 100
+"""example queries that were worth two points of R@1, and harmed nowhere"""
+CHECKED_BY: Mapping[Source, tuple[Check, ...]] = {
+    "bank": ("noise",),
+    "recent": ("noise", "mismatch"),
+    "judged": ("noise", "mismatch", "popularity"),
+}
+"""what each kind of query can show: a bank too small or noisy, a bank unlike today's queries, popular targets"""
+NAMES: Mapping[Source, str] = {
+    "bank": "held-out bank queries",
+    "recent": "recent queries",
+    "judged": "judged queries",
+}
+MISSING: Mapping[Check, str] = {
+    "noise": f"noise (fewer than {FEWEST} distinct bank queries)",
+    "mismatch": f"mismatch (give about {WANTED_RECENT} recent queries)",
+    "popularity": f"popularity (give about {WANTED_JUDGED} judged pairs)",
+}
+COLLECT: Mapping[Source, str] = {
+    "bank": f"The bank is too small or too noisy; collect more queries, at least {WANTED_BANK} different ones.",
+    "recent": "The bank is unlike the queries that are asked now; collect a bank from current traffic.",
+    "judged": (
+        "The right answers lose: popular targets may look like hubs here. If the bank is this gallery's own log, say so "
+        "(own_log); otherwise leave the scores as they are."
+    ),
+}
+"""what to do when these queries are the reason for a refusal"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether to serve a correction. ``print(verdict.sentence)`` says it in words.
+
+    decision: "apply", "apply weaker" or "refuse". strength: what the bias is multiplied by where it is served; 0 where
+    it is refused. evidence: what each kind of query supports. bank_size: different queries in the bank. duplicates:
+    share of the bank that repeats another query. own_log: whether the bank was declared as this gallery's own traffic.
+    tau: the temperature that it was judged at. reason: "judged"; "given" for a strength that the user chose;
+    "transductive" where the test queries are the bank.
+    """
+
+    decision: Decision
+    strength: float
+    evidence: tuple[Evidence, ...] = ()
+    bank_size: int = 0
+    duplicates: float = 0.0
+    own_log: bool = False
+    tau: float | None = None
+    reason: Reason = "judged"
+
+    @property
+    def checked(self) -> tuple[Check, ...]:
+        """What was looked at: "noise", "mismatch", "popularity"."""
+        seen = {check for each in self.evidence for check in CHECKED_BY[each.source]}
+        return tuple(check for check in get_args(Check) if check in seen)
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """What was not looked at."""
+        return tuple(check for check in get_args(Check) if check not in self.checked)
+
+    @property
+    def served(self) -> bool:
+        """Whether it may be served."""
+        return self.decision != "refuse"
+
+    @property
+    def binding(self) -> Evidence | None:
+        """The evidence with the smallest strength, the latest kind where they are equal; None where there is none."""
+        return min(reversed(self.evidence), key=lambda each: each.strength, default=None)
+
+    @property
+    def sentence(self) -> str:
+        """The decision, its evidence, what was not checked, and what to do."""
+        if self.reason == "given":
+            return f"APPLY at strength {self.strength:g}, as given; nothing was checked."
+        if self.reason == "transductive":
+            return f"APPLY at strength {self.strength:g}: the test queries are the bank, so nothing can be checked."
+        parts = [self._head(), self._evidence(), self._not_checked(), self._advice()]
+        return " ".join(part for part in parts if part)
+
+    def _head(self) -> str:
+        if self.decision != "refuse":
+            return f"{self.decision.upper()} at strength {self.strength:.2f}."
+        least = self.binding
+        if least is None:
+            return (
+                f"REFUSE: {self.bank_size:,} different bank queries are too few to learn from; no correction is served."
+            )
+        return (
+            f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no correction "
+            f"is served."
+        )
+
+    def _evidence(self) -> str:
+        if not self.evidence:
+            return ""
+        words = [
+            f"{each.queries:,} {NAMES[each.source]} {each.strength:.2f} ({each.gain:+.3f} ± {each.standard_error:.3f} nats "
+            f"per query)"
+            for each in self.evidence
+        ]
+        return f"Supported strength: {'; '.join(words)}."
+
+    def _not_checked(self) -> str:
+        left = [check for check in self.unchecked if not (check == "mismatch" and self.own_log)]
+        return f"Not checked: {', '.join(MISSING[check] for check in left)}." if left and self.evidence else ""
+
+    def _advice(self) -> str:
+        if self.served:
+            return ""
+        return COLLECT["bank" if self.binding is None else self.binding.source]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = asdict(self) | {"checked": list(self.checked), "unchecked": list(self.unchecked)}
+        return plain | {"evidence": [asdict(each) for each in self.evidence], "sentence": self.sentence}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
+        """The verdict of plain data, as ``to_dict`` gives it."""
+        names = ("decision", "strength", "bank_size", "duplicates", "own_log", "tau", "reason")
+        evidence = tuple(Evidence(**each) for each in values["evidence"])
+        return cls(**{name: values[name] for name in names}, evidence=evidence)
+
+
+def given(strength: float) -> Verdict:
+    """The verdict of a strength that the user chose."""
+    return Verdict("apply", strength, reason="given")
+
+
+def judge(
+    evidence: tuple[Evidence, ...],
+    *,
+    bank_size: int = 0,
+    duplicates: float = 0.0,
+    own_log: bool = False,
+    tau: float | None = None,
+) -> Verdict:
+    """The verdict on some evidence: the smallest strength that any of it supports decides."""
+    strength = min((each.strength for each in evidence), default=0.0)
+    fresh = any(each.source != "bank" for each in evidence)
+    if not fresh and not own_log:
+        strength = min(strength, UNCHECKED)
+    decision: Decision = "apply" if strength >= APPLY else "apply weaker" if strength >= WEAKER else "refuse"
+    served = 0.0 if decision == "refuse" else strength
+    return Verdict(decision, served, evidence, bank_size, duplicates, own_log, tau)

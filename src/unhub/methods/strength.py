@@ -1,0 +1,147 @@
+"""The strength that queries support: Sinkhorn's own dual on queries that the bias was not fitted on.
+
+For a bias g at strength 1, a target marginal b and queries U that g was not fitted on,
+
+    F(l) = l sum_j b_j g_j - tau mean_{u in U} log sum_j exp((s_uj + l g_j) / tau)
+
+is the semi-dual of entropic transport at the potential l g: concave in l, and largest at the strength that suits the
+population of U. With judged queries, sum_j b_j g_j is the mean of g over their right targets, and F is the
+log-likelihood of the answers under softmax((s + l g) / tau). (F(l) - F(0)) / tau is in nats per query. Values of F can
+be compared at one tau only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from unhub.core.execution import Execution
+from unhub.core.parameters import as_number
+from unhub.foundation.types import FloatArray, IntArray
+from unhub.methods.interface import AdditiveMethod
+from unhub.methods.temperature import auto_temperature
+from unhub.scores import Banks, ScoreSource, Spread, row_logsumexps, select
+from unhub.scores.folds import ONCE
+from unhub.scores.spread import slices
+
+Source = Literal["bank", "recent", "judged"]
+
+FOLDS = 5
+"""parts of a small bank, each held out once"""
+LARGE = 4096
+"""bank queries from which one held-out slice says enough: its fit costs a third of the first one"""
+MOST_HELD_OUT = 2048
+"""queries in that slice, and recent queries that are used, at most: more move the strength by less than .01"""
+FEWEST = 10
+"""distinct bank queries without which there is nothing to hold out"""
+FINE, COARSE, WIDE = 101, 21, 200_000
+"""strengths that are compared, and their number in a gallery so wide that a matrix of gallery x strengths is large"""
+CAUTION = 0.5
+"""paired standard errors that the smallest supported strength may lie below the best one"""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What some queries say of the strength.
+
+    source: "bank" (held out of the bank), "recent" or "judged" queries. strength: what they support, from 0 to 1. gain:
+    in nats per query at that strength. standard_error: of the gain. queries: how many there are.
+    """
+
+    source: Source
+    strength: float
+    gain: float
+    standard_error: float
+    queries: int
+
+
+def strengths_for(gallery: int) -> FloatArray:
+    """The strengths that are compared: hundredths, or twentieths in a wide gallery."""
+    return np.linspace(0.0, 1.0, FINE if gallery <= WIDE else COARSE)
+
+
+def gains(
+    source: ScoreSource, g: FloatArray, tau: float, linear: FloatArray | float, execution: Execution = ONCE
+) -> FloatArray:
+    """(F_u(l) - F_u(0)) / tau of every query u and every strength l, in nats: (query, strengths).
+
+    source: queries x gallery. g: (gallery,), mean zero. linear: sum_j b_j g_j, or for judged queries (query,) the mean
+    of g over the right targets of each.
+    """
+    strengths = strengths_for(len(g))
+    sums = row_logsumexps(source, tau, g, strengths, execution)
+    straight = np.multiply.outer(np.broadcast_to(linear, len(sums)), strengths)
+    values: FloatArray = (straight - (sums - sums[:, :1])) / tau
+    return values
+
+
+def supported(values: FloatArray, source: Source, weight: FloatArray | None = None) -> Evidence:
+    """The strength that the gains of some queries (query, strengths) support, in one number.
+
+    Of held-out bank queries and judged ones the strength with the largest mean; of recent queries the smallest within
+    half a paired standard error of it. weight: (query,) how much each counts.
+    """
+    count, number = values.shape
+    w = np.full(count, 1 / count) if weight is None else weight / weight.sum()
+    mean = w @ values
+    best = int(mean.argmax())
+    chosen = best
+    if source == "recent":
+        behind = mean[best] - mean[: best + 1]
+        error = standard_errors(values[:, [best]] - values[:, : best + 1], w)
+        chosen = int(np.argmax(behind <= CAUTION * error))
+    error = float(standard_errors(values[:, [chosen]], w)[0])
+    return Evidence(source, float(np.linspace(0, 1, number)[chosen]), float(mean[chosen]), error, count)
+
+
+def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """The standard error of the weighted mean of each column; infinite for a single query."""
+    count = len(values)
+    if count < 2:
+        return np.full(values.shape[1], np.inf)
+    apart = values - weight @ values
+    errors: FloatArray = np.sqrt(np.square(weight) @ np.square(apart) * count / (count - 1))
+    return errors
+
+
+def held_out_rows(rows: int, seed: int = 0) -> tuple[IntArray, ...]:
+    """Which bank rows to hold out: five parts at random, or of a large bank one of evenly spaced slices."""
+    if rows < FEWEST:
+        return ()
+    if rows < LARGE:
+        order = np.random.default_rng(seed).permutation(rows)
+        return tuple(np.sort(part) for part in np.array_split(order, FOLDS))
+    starts, height = slices(rows, min(rows // FOLDS, MOST_HELD_OUT))
+    return (np.concatenate([np.arange(start, start + height) for start in starts]),)
+
+
+def from_bank(method: AdditiveMethod, banks: Banks, biases: Sequence[FloatArray], tau: float) -> Evidence:
+    """What the bank's own queries support, each judged by a bias that was fitted without it.
+
+    banks: with the rows that were held out. biases: (gallery,) each, fitted without one part of them.
+    """
+    scores, weight = method.reads(banks.queries), banks.query_weight
+    parts = [
+        gains(select(scores, rows), g, tau, linear_term(banks, g), banks.execution)
+        for rows, g in zip(banks.held_out, biases, strict=True)
+    ]
+    order: Any = np.concatenate(banks.held_out)
+    return supported(np.concatenate(parts), "bank", None if weight is None else weight[order])
+
+
+def linear_term(banks: Banks, g: FloatArray) -> float:
+    """sum_j b_j g_j"""
+    return float(banks.target_marginal() @ g)
+
+
+def judging_temperature(method: AdditiveMethod, spread: Spread) -> float:
+    """tau of F: the method's own, or what suits the scores for a method without."""
+    return auto_temperature(spread) if method.temperature is None else as_number(method.temperature)
+
+
+def sample_rows(rows: int) -> IntArray | None:
+    """Which of many recent queries are used: evenly spaced ones; None for all."""
+    return None if rows <= MOST_HELD_OUT else np.linspace(0, rows - 1, MOST_HELD_OUT).astype(np.int64)

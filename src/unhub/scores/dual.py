@@ -1,0 +1,77 @@
+"""tau log sum_j exp((s_uj + l g_j) / tau) of every query u at several strengths l, from one read of the scores.
+
+The exponentials of the scores are computed once: exp((s + l g) / tau) is a product of one factor for the score and one
+for the strength, so that all strengths together are one matrix product. Where a factor could leave float64, each
+strength is summed by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unhub.core.arrays import host
+from unhub.core.execution import Execution
+from unhub.core.logsumexp import row_logsumexp
+from unhub.foundation.types import FloatArray
+from unhub.scores.folds import ONCE, Fold, fold
+from unhub.scores.source import ScoreSource
+
+WIDEST = 600.0
+"""range of l g over tau up to which the product of both factors stays in float64"""
+
+
+@dataclass(frozen=True)
+class RowLogSumExps(Fold):
+    """tau log sum_j exp((s_uj + l g_j) / tau): (query, strengths)."""
+
+    tau: float
+    g: FloatArray
+    strengths: FloatArray
+
+    def zero(self, shape: tuple[int, int], kernels: Any, threads: int) -> list[tuple[int, FloatArray]]:
+        """No rows yet."""
+        return []
+
+    def add(self, state: list[tuple[int, FloatArray]], first: int, scores: FloatArray) -> Any:
+        """The sums of a block."""
+        s = host(scores).astype(np.float64)
+        return [*state, (first, self._sums(s))]
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """The rows of both."""
+        return left + right
+
+    def finish(self, state: Any) -> FloatArray:
+        """In the order of the rows."""
+        return np.concatenate([values for _, values in sorted(state, key=lambda part: part[0])])
+
+    def _sums(self, s: FloatArray) -> FloatArray:
+        if np.ptp(self.g) * np.abs(self.strengths).max(initial=0.0) > WIDEST * self.tau:
+            return np.stack([row_logsumexp(s, self.tau, each * self.g) for each in self.strengths], axis=1)
+        factors, ahead = self._factors
+        top = s.max(axis=1, keepdims=True)
+        s -= top
+        s /= self.tau
+        sums: FloatArray = self.tau * np.log(np.exp(s, out=s) @ factors) + top + ahead
+        return sums
+
+    @cached_property
+    def _factors(self) -> tuple[FloatArray, FloatArray]:
+        """exp((l g_j - ahead_l) / tau): (gallery, strengths), and ahead, the largest l g_j: (strengths,)."""
+        moved = np.outer(self.g, self.strengths)
+        ahead = moved.max(axis=0)
+        moved -= ahead
+        moved /= self.tau
+        return np.exp(moved, out=moved), ahead
+
+
+def row_logsumexps(
+    source: ScoreSource, tau: float, g: FloatArray, strengths: FloatArray, execution: Execution = ONCE
+) -> FloatArray:
+    """tau log sum_j exp((s_uj + l g_j) / tau) of every row u and strength l: (rows, strengths) float64."""
+    sums: FloatArray = fold(source, RowLogSumExps(tau, g, strengths), execution)
+    return sums
