@@ -132,7 +132,7 @@ class DirectionSample:
     targets: Items
     banks: Mapping[str, BankSample]
     noun: str
-    fitted: Bias | None = None
+    fitted: GuardedBias | None = None
     """the bias of a correction at strength 1"""
 
     def bank(self, name: str) -> BankSample:

@@ -35,9 +35,10 @@ from unhub.stores import Export, is_address
 class Correction:
     """One number per target, ranked by score + strength * bias. Made by ``unhub.fit`` or ``unhub.load``.
 
-    bias: (gallery,) float32, mean zero, at strength 1. verdict: whether to serve it, at which strength, and why. status,
-    iterations and marginal_error say how the solver ended; marginal_error is None for a closed form. error_bound bounds
-    the rounding error of a bias, kernels kept in 16 bits included; plan says which scores were kept between rounds.
+    bias: (gallery,) float32, mean zero, at strength 1. verdict: whether to serve it, at which strength, and why.
+    status, iterations and marginal_error say how the solver ended; marginal_error is None for a closed form.
+    error_bound bounds the rounding error of a bias, kernels kept in 16 bits included; plan says which scores were kept
+    between rounds.
     """
 
     method: AdditiveMethod

@@ -17,7 +17,7 @@ from unhub.dataset import Dataset, Task
 from unhub.dataset.evidence import FreshQueries, JudgedQueries, fresh_queries
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, setting
 from unhub.methods import AdditiveMethod
 from unhub.methods.strength import (
     CAUTION,
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (
-    "The clicks were not used: only judged queries can tell whether they show what people want or repeat the hubs; give "
-    f"{argument('judged')}."
+    "The clicks were not used: only judged queries can tell whether they show what people want or repeat the hubs; "
+    f"give {argument('judged')}."
 )
 
 
@@ -191,6 +191,6 @@ def refuse_unserved(correction: Correction, verb: str) -> None:
     """An error if the verdict on a correction is to refuse it. verb: what would be done with it, such as "export"."""
     if not correction.verdict.served:
         raise InputError(
-            f"this correction is refused, so {verb} would serve no correction. {correction.verdict.sentence} To serve it "
-            f"at full strength all the same, pass {argument('force')}."
+            f"this correction is refused, so {verb} would serve nothing. {correction.verdict.sentence} To serve it at "
+            f"full strength all the same, pass {setting('force', True)}."
         )

@@ -39,8 +39,8 @@ COLLECT: Mapping[Source, str] = {
     "bank": f"The bank is too small or too noisy; collect more queries, at least {WANTED_BANK} different ones.",
     "recent": "The bank is unlike the queries that are asked now; collect a bank from current traffic.",
     "judged": (
-        "The right answers lose: popular targets may look like hubs here. If the bank is this gallery's own log, say so "
-        "(own_log); otherwise leave the scores as they are."
+        "The right answers lose: popular targets may look like hubs here. If the bank is this gallery's own log, say "
+        "so (own_log); otherwise leave the scores as they are."
     ),
 }
 """what to do when these queries are the reason for a refusal"""
@@ -106,16 +106,16 @@ class Verdict:
                 f"REFUSE: {self.bank_size:,} different bank queries are too few to learn from; no correction is served."
             )
         return (
-            f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no correction "
-            f"is served."
+            f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no "
+            f"correction is served."
         )
 
     def _evidence(self) -> str:
         if not self.evidence:
             return ""
         words = [
-            f"{each.queries:,} {NAMES[each.source]} {each.strength:.2f} ({each.gain:+.3f} ± {each.standard_error:.3f} nats "
-            f"per query)"
+            f"{each.queries:,} {NAMES[each.source]} {each.strength:.2f} "
+            f"({each.gain:+.3f} ± {each.standard_error:.3f} nats per query)"
             for each in self.evidence
         ]
         return f"Supported strength: {'; '.join(words)}."

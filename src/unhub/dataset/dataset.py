@@ -465,8 +465,7 @@ class Dataset:
         named: Any = {"query_ids": None if rows is None else rows.ids, "target_ids": ids, "allow_empty": True}
         source = self._sources["clicks"]
         clicked = read_relevance(source, queries=size, targets=gallery, name="clicks", **named)
-        counts: FloatArray = np.bincount(clicked.targets, weights=clicked.gains, minlength=gallery)
-        return counts
+        return np.bincount(clicked.targets, weights=clicked.gains, minlength=gallery).astype(np.float64)
 
     @property
     def _gallery_size(self) -> int:

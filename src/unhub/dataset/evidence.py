@@ -26,8 +26,8 @@ FEWEST_JUDGED, WANTED_JUDGED = 20, 50
 MOST_IN_BANK = 0.5
 """share of judged queries in the bank from which they are the log's own clicks, not judgements"""
 CLICKS = (
-    "raw clicks are not judgements: people click what was shown first, so that clicks only repeat the ranking as it is. "
-    "Judge about 50 other queries by hand"
+    "raw clicks are not judgements: people click what was shown first, so that clicks only repeat the ranking as it "
+    "is. Judge about 50 other queries by hand"
 )
 
 

@@ -47,10 +47,10 @@ class Task:
     read. transductive: whether test queries are in the bank; shared: how many, where the bank is another one. masked:
     whether query i is target i and does not count for itself. queries, targets, query_bank, target_bank: the vectors
     behind it, where there are any; matrices: the matrices otherwise. prior_mean: what target_prior was divided by.
-    fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is to
-    be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank count
-    as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was left out
-    because it repeats another query.
+    fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is
+    to be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank
+    count as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was
+    left out because it repeats another query.
     """
 
     direction: str
@@ -195,8 +195,8 @@ def score_task(
 
 def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
     """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
-    assert task.scores is not None
     task = _of_traffic(data, task)
+    assert task.scores is not None
     banks: Banks = task.banks
     if data.ignore_self:
         refuse_gallery_of_one(task.scores.shape[1])

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from unhub.api.evaluation import Evaluation
+from unhub.api.guard import GuardedBias
 from unhub.api.ranking_pair import RankingPair
 from unhub.api.running import Options, run
-from unhub.core.bias import Bias
 from unhub.core.parameters import count, seed_number
 from unhub.dataset import Dataset
 from unhub.experiments.hashes import contents
@@ -120,7 +120,7 @@ class Run:
         bank: str | None = None,
         ties: str | None = None,
         data: Dataset | None = None,
-        known: Mapping[str, Bias] | None = None,
+        known: Mapping[str, GuardedBias] | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
         """Methods in one direction with one bank, or with the test queries as the bank.

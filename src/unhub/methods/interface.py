@@ -75,7 +75,8 @@ class Method(Protocol):
     @classmethod
     def paper(cls) -> Self:
         """The method with the constants of its paper, at strength 1."""
-        fixed = {"strength": 1.0} if "strength" in cls.__dataclass_fields__ else {}
+        names = [each.name for each in dataclasses.fields(cast(Any, cls))]
+        fixed = {"strength": 1.0} if "strength" in names else {}
         return cls(**cls.constants, **fixed)
 
 

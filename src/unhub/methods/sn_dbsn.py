@@ -133,7 +133,7 @@ class CappedSN(Sinkhorn):
 
 def for_own_log(method: M) -> M | CappedSN:
     """The method for a log of the gallery's own traffic: SN becomes capped SN, any other stays as it is."""
-    return CappedSN(**asdict(method)) if type(method) is SN else method
+    return CappedSN(**asdict(cast(Any, method))) if type(method) is SN else method
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,9 @@ def supported(values: FloatArray, source: Source, weight: FloatArray | None = No
         behind = mean[best] - mean[: best + 1]
         error = standard_errors(values[:, [best]] - values[:, : best + 1], w)
         chosen = int(np.argmax(behind <= CAUTION * error))
-    error = float(standard_errors(values[:, [chosen]], w)[0])
-    return Evidence(source, float(np.linspace(0, 1, number)[chosen]), float(mean[chosen]), error, count)
+    strength = round(chosen / (number - 1), 2)
+    own_error = float(standard_errors(values[:, [chosen]], w)[0])
+    return Evidence(source, strength, float(mean[chosen]), own_error, count)
 
 
 def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:

@@ -24,8 +24,9 @@ from unhub.scores.views import (
 )  # fmt: skip
 
 __all__ = [
-    "Banks", "Budget", "CachedScores", "CappedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores", "MaskedScores",
-    "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set", "blocks", "cap",
-    "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold", "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread",
-    "whole_matrix", "with_progress", "without",
+    "Banks", "Budget", "CachedScores", "CappedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores",
+    "MaskedScores", "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set",
+    "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold",
+    "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread", "whole_matrix",
+    "with_progress", "without",
 ]  # fmt: skip

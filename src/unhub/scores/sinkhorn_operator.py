@@ -110,7 +110,7 @@ class SinkhornOperator:
         return float(shift / probed)
 
     def reweigh(self, row_mass: FloatArray) -> None:
-        """Other shares of the mass for every later step: a (bank,), of sum one and above zero. Kept kernels serve on."""
+        """Other shares of the mass for every later step: a (bank,), of sum one, above zero; kept kernels serve on."""
         self._workers.map("reweigh", like(row_mass, self._source.array_like))
 
     def close(self) -> None:
