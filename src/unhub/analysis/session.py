@@ -15,8 +15,9 @@ from unhub.api.correction import Correction
 from unhub.api.evaluate import UNSEEN
 from unhub.api.evaluation import MethodResult
 from unhub.api.fitted_vectors import saved_bias
+from unhub.api.guard import GuardedBias, finite
 from unhub.api.ranking_pair import RankingPair
-from unhub.api.running import Options, finite, measure_method
+from unhub.api.running import Options, measure_method
 from unhub.core.bias import Bias
 from unhub.core.parameters import strength_number
 from unhub.dataset import TEST_QUERIES, Dataset, Items, Task

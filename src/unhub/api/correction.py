@@ -134,9 +134,11 @@ class Correction:
 
     def __repr__(self) -> str:
         error = "" if self.marginal_error is None else f", marginal error {self.marginal_error:.2g}"
-        return (
-            f"Correction({self.method!r}, {self.bias.size:,} targets, {self.status}{error})\n  {self.verdict.sentence}"
-        )
+        ending = f"{self.status}{error}; {self.verdict.headline}"
+        return f"Correction({self.method!r}, {self.bias.size:,} targets, {ending})"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.verdict.sentence}"
 
     def _repr_html_(self) -> str:
         error = "-" if self.marginal_error is None else f"{self.marginal_error:.2g}"

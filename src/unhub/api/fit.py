@@ -13,8 +13,7 @@ from unhub.api.checkpoint import Rounds, checked_path, identity
 from unhub.api.correction import Correction
 from unhub.api.facade import dataset_of, facade, warn, with_settings
 from unhub.api.fitted_vectors import fingerprints, refuse_change
-from unhub.api.guard import GuardedBias, estimate_bias
-from unhub.api.running import finite
+from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.dataset import Dataset, Task

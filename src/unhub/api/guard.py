@@ -12,13 +12,12 @@ from unhub.api.verdict import Verdict, given, judge
 from unhub.core.arrays import is_numpy
 from unhub.core.bias import Bias
 from unhub.core.execution import Execution
-from unhub.core.plan import split_memory
 from unhub.dataset import Dataset, Task
 from unhub.dataset.evidence import FreshQueries, JudgedQueries, fresh_queries
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import argument, setting
-from unhub.methods import AdditiveMethod
+from unhub.methods import AdditiveMethod, Method
 from unhub.methods.strength import (
     CAUTION,
     Evidence,
@@ -133,9 +132,10 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     size = task.banks.queries.shape[0]
     banks = replace(task.banks, held_out=held_out_rows(size))
     if not method.iterative and is_numpy(banks.queries.array_like):
-        budget = Budget(split_memory(banks.execution.bytes)[1] // 2)
-        banks = replace(banks, queries=CachedScores(banks.queries, budget))
-    bias = method.estimate(banks)
+        memory = banks.execution.bytes
+        queries = CachedScores(banks.queries, Budget(memory * 3 // 8))
+        banks = replace(banks, queries=queries, execution=replace(banks.execution, memory=memory // 2))
+    bias = finite(method, method.estimate(banks), banks.queries.shape[1])
     tau = judging_temperature(method, scale)
     linear = linear_term(banks, bias.values)
     evidence: tuple[Evidence, ...] = ()
@@ -185,6 +185,22 @@ def prefers(other: FloatArray, own: FloatArray) -> bool:
     ahead = other[:, [int(other.mean(axis=0).argmax())]] - own[:, [int(own.mean(axis=0).argmax())]]
     error = standard_errors(ahead, np.full(len(ahead), 1 / len(ahead)))
     return bool(ahead.mean() > CAUTION * error[0])
+
+
+def finite(method: Method, bias: Bias, gallery: int | None = None) -> Bias:
+    """The bias, if it is one finite number for each target; otherwise an error. gallery: how many targets there are."""
+    if gallery is not None and bias.values.shape != (gallery,):
+        raise InputError(
+            f"the bias of {method.name} has shape {bias.values.shape} but there are {gallery:,} targets; estimate must "
+            f"return one number for each."
+        )
+    wrong = np.flatnonzero(~np.isfinite(bias.values))
+    if wrong.size:
+        raise InputError(
+            f"the bias of {method.name} is not a number for {wrong.size:,} of {bias.values.size:,} targets (first: row "
+            f"{wrong[0]}); scores this large, or weights this uneven, leave float32: scale them down."
+        )
+    return bias
 
 
 def refuse_unserved(correction: Correction, verb: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api.evaluation import Evaluation, MethodResult
-from unhub.api.guard import GuardedBias, estimate_bias
+from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.api.verdict import Verdict
 from unhub.core.bias import Bias
 from unhub.dataset import Task
@@ -64,7 +64,7 @@ def run(
     skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [each for each in chosen if each.name not in skipped]
     scale = spread(task.banks.queries)
-    task = replace(task, banks=replace(task.banks, largest=scale.largest))
+    task = replace(task, banks=replace(task.banks, largest=scale.largest), spread=scale)
     resolved = [resolve(each, task.banks.queries, scale) for each in running]
     rows: dict[str, MethodResult] = {}
     clusters: Any = None
@@ -206,7 +206,7 @@ def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -
         return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
         judged = method.strength == "auto" and not task.transductive
-        guarded = estimate_bias(method, task.distinct if judged else task) if known is None else known
+        guarded = estimate_bias(method, task.distinct if judged else task, task.spread) if known is None else known
         bias = finite(method, guarded.bias, test.shape[1])
         added = guarded.verdict.strength * bias.values
         corrected = ((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test))
@@ -214,22 +214,6 @@ def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -
     assert isinstance(method, RowMethod)
     correct = method.prepare(banks)
     return CorrectedScores((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))
-
-
-def finite(method: Method, bias: Bias, gallery: int | None = None) -> Bias:
-    """The bias, if it is one finite number for each target; otherwise an error. gallery: how many targets there are."""
-    if gallery is not None and bias.values.shape != (gallery,):
-        raise InputError(
-            f"the bias of {method.name} has shape {bias.values.shape} but there are {gallery:,} targets; estimate must "
-            f"return one number for each."
-        )
-    wrong = np.flatnonzero(~np.isfinite(bias.values))
-    if wrong.size:
-        raise InputError(
-            f"the bias of {method.name} is not a number for {wrong.size:,} of {bias.values.size:,} targets (first: row "
-            f"{wrong[0]}); scores this large, or weights this uneven, leave float32: scale them down."
-        )
-    return bias
 
 
 def _whole(method: Method, test: ScoreSource, masked: bool) -> FloatArray:

@@ -97,9 +97,14 @@ class Verdict:
         parts = [self._head(), self._evidence(), self._not_checked(), self._advice()]
         return " ".join(part for part in parts if part)
 
+    @property
+    def headline(self) -> str:
+        """The decision in a few words: "APPLY WEAKER at strength 0.62"."""
+        return "REFUSE" if not self.served else f"{self.decision.upper()} at strength {self.strength:.2g}"
+
     def _head(self) -> str:
         if self.decision != "refuse":
-            return f"{self.decision.upper()} at strength {self.strength:.2f}."
+            return f"{self.headline}."
         least = self.binding
         if least is None:
             return (

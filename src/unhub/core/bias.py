@@ -35,7 +35,7 @@ class Bias:
     plan: str | None = None
     """what was kept of the scores between reads"""
     held_out: tuple[FloatArray, ...] = ()
-    """(gallery,) each: the values without some bank queries, as ``Banks.held_out`` asks for; mean zero"""
+    """(gallery,) float32 each: the values without some bank queries, as ``Banks.held_out`` asks for; mean zero"""
 
 
 def centred(raw: FloatArray, *, by: float | None = None) -> tuple[FloatArray, float]:

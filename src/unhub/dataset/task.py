@@ -22,7 +22,7 @@ from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import Method
 from unhub.metrics import Relevance
-from unhub.scores import Banks, Budget, MaskedScores, ScoreSource, select_banks
+from unhub.scores import Banks, Budget, MaskedScores, ScoreSource, Spread, select_banks
 
 if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
@@ -50,7 +50,7 @@ class Task:
     fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is
     to be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank
     count as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was
-    left out because it repeats another query.
+    left out because it repeats another query. spread: of the bank's scores, where it was measured before.
     """
 
     direction: str
@@ -73,6 +73,7 @@ class Task:
     weighed: bool = False
     unit: bool = False
     repeated: float = 0.0
+    spread: Spread | None = None
 
     @cached_property
     def distinct(self) -> Task:

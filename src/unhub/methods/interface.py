@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, cast, runtime_checkable
 
+import numpy as np
+
 from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import Strength, Temperature, temperature
 from unhub.foundation.types import FloatArray
@@ -159,7 +161,7 @@ class ClosedForm:
         """The bias, from one read of each bank; of one more for each part that is held out."""
         bias = closed_form(self.bias_of(banks, None))
         parts = (closed_form(self.bias_of(without(banks, rows), None)) for rows in banks.held_out)
-        return dataclasses.replace(bias, held_out=tuple(each.values for each in parts))
+        return dataclasses.replace(bias, held_out=tuple(each.values.astype(np.float32) for each in parts))
 
 
 def is_additive(method: Method | type[Method]) -> TypeGuard[AdditiveMethod]:

@@ -37,8 +37,10 @@ MOST_HELD_OUT = 2048
 """queries in that slice, and recent queries that are used, at most: more move the strength by less than .01"""
 FEWEST = 10
 """distinct bank queries without which there is nothing to hold out"""
-FINE, COARSE, WIDE = 101, 21, 200_000
-"""strengths that are compared, and their number in a gallery so wide that a matrix of gallery x strengths is large"""
+FINE, COARSE = 101, 21
+"""strengths that are compared; fewer where a matrix of gallery x strengths would take much of the memory"""
+MEMORY_SHARE = 16
+"""one part of the memory in so many may be that matrix"""
 CAUTION = 0.5
 """paired standard errors that the smallest supported strength may lie below the best one"""
 
@@ -58,9 +60,9 @@ class Evidence:
     queries: int
 
 
-def strengths_for(gallery: int) -> FloatArray:
-    """The strengths that are compared: hundredths, or twentieths in a wide gallery."""
-    return np.linspace(0.0, 1.0, FINE if gallery <= WIDE else COARSE)
+def strengths_for(gallery: int, memory: int) -> FloatArray:
+    """The strengths that are compared: hundredths, or twentieths where the gallery is wide beside the memory."""
+    return np.linspace(0.0, 1.0, FINE if 4 * gallery * FINE <= memory // MEMORY_SHARE else COARSE)
 
 
 def gains(
@@ -71,7 +73,7 @@ def gains(
     source: queries x gallery. g: (gallery,), mean zero. linear: sum_j b_j g_j, or for judged queries (query,) the mean
     of g over the right targets of each.
     """
-    strengths = strengths_for(len(g))
+    strengths = strengths_for(len(g), execution.bytes)
     sums = row_logsumexps(source, tau, g, strengths, execution)
     straight = np.multiply.outer(np.broadcast_to(linear, len(sums)), strengths)
     values: FloatArray = (straight - (sums - sums[:, :1])) / tau

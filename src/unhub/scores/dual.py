@@ -1,7 +1,7 @@
 """tau log sum_j exp((s_uj + l g_j) / tau) of every query u at several strengths l, from one read of the scores.
 
 The exponentials of the scores are computed once: exp((s + l g) / tau) is a product of one factor for the score and one
-for the strength, so that all strengths together are one matrix product. Where a factor could leave float64, each
+for the strength, so that all strengths together are one matrix product. Where a factor could leave float32, each
 strength is summed by itself.
 """
 
@@ -20,8 +20,8 @@ from unhub.foundation.types import FloatArray
 from unhub.scores.folds import ONCE, Fold, fold
 from unhub.scores.source import ScoreSource
 
-WIDEST = 600.0
-"""range of l g over tau up to which the product of both factors stays in float64"""
+WIDEST = 80.0
+"""range of l g over tau up to which the largest product of both factors stays in float32"""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class RowLogSumExps(Fold):
 
     def add(self, state: list[tuple[int, FloatArray]], first: int, scores: FloatArray) -> Any:
         """The sums of a block."""
-        s = host(scores).astype(np.float64)
-        return [*state, (first, self._sums(s))]
+        return [*state, (first, self._sums(host(scores)))]
 
     def merge(self, left: Any, right: Any) -> Any:
         """The rows of both."""
@@ -49,24 +48,24 @@ class RowLogSumExps(Fold):
         """In the order of the rows."""
         return np.concatenate([values for _, values in sorted(state, key=lambda part: part[0])])
 
-    def _sums(self, s: FloatArray) -> FloatArray:
+    def _sums(self, scores: FloatArray) -> FloatArray:
         if np.ptp(self.g) * np.abs(self.strengths).max(initial=0.0) > WIDEST * self.tau:
-            return np.stack([row_logsumexp(s, self.tau, each * self.g) for each in self.strengths], axis=1)
+            return np.stack([row_logsumexp(scores, self.tau, each * self.g) for each in self.strengths], axis=1)
         factors, ahead = self._factors
-        top = s.max(axis=1, keepdims=True)
-        s -= top
-        s /= self.tau
-        sums: FloatArray = self.tau * np.log(np.exp(s, out=s) @ factors) + top + ahead
-        return sums
+        top = scores.max(axis=1, keepdims=True)
+        x = (scores - top).astype(np.float32, copy=False)
+        x /= np.float32(self.tau)
+        sums = np.exp(x, out=x) @ factors
+        return self.tau * np.log(sums.astype(np.float64)) + top.astype(np.float64) + ahead
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray]:
-        """exp((l g_j - ahead_l) / tau): (gallery, strengths), and ahead, the largest l g_j: (strengths,)."""
-        moved = np.outer(self.g, self.strengths)
-        ahead = moved.max(axis=0)
-        moved -= ahead
-        moved /= self.tau
-        return np.exp(moved, out=moved), ahead
+        """exp((l g_j - ahead_l) / tau): (gallery, strengths) float32, and ahead, the largest l g_j: (strengths,)."""
+        ahead = np.maximum(self.strengths * self.g.max(), self.strengths * self.g.min())
+        factors = np.empty((len(self.g), len(self.strengths)), dtype=np.float32)
+        for at, each in enumerate(self.strengths):
+            factors[:, at] = np.exp((each * self.g - ahead[at]) / self.tau)
+        return factors, ahead
 
 
 def row_logsumexps(

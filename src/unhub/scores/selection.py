@@ -13,6 +13,9 @@ from unhub.scores.embedding import EmbeddingScores
 from unhub.scores.source import Banks, MatrixScores, ScoreSource
 from unhub.scores.views import CachedScores, CappedScores, DelegatingSource, JoinedScores, MaskedScores, ProgressSource
 
+COPIED = 4096
+"""rows of an array below which a copy costs nothing; more are taken in long runs of neighbours"""
+
 
 @dataclass(frozen=True)
 class SelectedRows:
@@ -104,8 +107,8 @@ def runs(order: IntArray) -> list[tuple[int, int]]:
 
 
 def _rows(data: Sliceable, order: IntArray) -> Sliceable:
-    """Rows of an array or a tensor as a copy; of anything else, read when they are needed."""
-    if is_numpy(data):
+    """Few rows of an array as a copy, also those of a tensor; any others are read when they are needed."""
+    if is_numpy(data) and len(order) < COPIED:
         return data[order]  # type: ignore[index]
     if is_tensor(data):
         chosen: Sliceable = namespace(data).take(data, like(order, data), axis=0)

@@ -175,7 +175,7 @@ def solve(
         bias = replace(bias, error_bound=tau * float(operator.error), plan=str(operator.plan))
         rounds = most_rounds(iterations, tol) if len(held_out) > 1 else min(HELD_OUT_ROUNDS, potentials.iterations)
         parts = (_without(operator, rows, rounds, tau, a, marginals["b"])[:gallery] for rows in held_out)
-        return replace(bias, held_out=tuple(centred(host(g).astype(np.float64))[0] for g in parts))
+        return replace(bias, held_out=tuple(centred(host(g))[0].astype(np.float32) for g in parts))
     finally:
         operator.close()
 
