@@ -299,6 +299,7 @@ def test_another_memory_goes_on_within_the_bounds(problem, file):
 
 
 def test_a_file_that_is_to_be_kept(problem, file):
+    problem = problem | {"strength": 1.0}
     whole = unhub.fit("sn", **problem)
     unhub.fit("sn", **problem, checkpoint=file, keep_checkpoint=True)
     assert file.exists()

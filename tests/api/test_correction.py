@@ -26,12 +26,13 @@ def gallery(unit_rows):
 
 @pytest.fixture
 def correction(gallery, unit_rows):
-    return unhub.fit("sn", targets=gallery, query_bank=unit_rows(80, 24), target_ids=[f"item-{i}" for i in range(50)])
+    ids = [f"item-{i}" for i in range(50)]
+    return unhub.fit("sn", targets=gallery, query_bank=unit_rows(80, 24), target_ids=ids, strength=0.75)
 
 
-def test_search_is_the_ranking_by_score_plus_bias(correction, gallery, unit_rows):
+def test_search_is_the_ranking_by_score_plus_strength_times_bias(correction, gallery, unit_rows):
     queries = unit_rows(9, 24)
-    corrected = queries @ gallery.T + correction.bias
+    corrected = queries @ gallery.T + np.float32(0.75) * correction.bias
     hits = correction.search(queries, k=7)
     order = np.argsort(-corrected, axis=1, kind="stable")[:, :7]
     assert hits.rows.tolist() == order.tolist()
@@ -50,13 +51,13 @@ def test_k_is_clipped_to_the_gallery_and_must_be_positive(correction, unit_rows)
 def test_augmented_vectors_give_score_plus_bias(correction, gallery, unit_rows):
     queries = unit_rows(6, 24)
     product = correction.augment_queries(queries) @ correction.augment(gallery).T
-    assert np.allclose(product, queries @ gallery.T + correction.bias, atol=1e-6)
+    assert np.allclose(product, queries @ gallery.T + 0.75 * correction.bias, atol=1e-6)
 
 
 def test_normalised_on_the_way_means_normalised_everywhere(gallery, unit_rows):
     bank, queries = unit_rows(80, 24), unit_rows(5, 24)
-    plain = unhub.fit("sn", targets=gallery, query_bank=bank)
-    scaled = unhub.fit("sn", targets=3 * gallery, query_bank=0.2 * bank, normalize=True)
+    plain = unhub.fit("sn", targets=gallery, query_bank=bank, strength=1)
+    scaled = unhub.fit("sn", targets=3 * gallery, query_bank=0.2 * bank, normalize=True, strength=1)
     assert np.abs(plain.bias - scaled.bias).max() < 1e-6
     assert scaled.search(7 * queries, k=5).rows.tolist() == plain.search(queries, k=5).rows.tolist()
     product = scaled.augment_queries(7 * queries) @ scaled.augment(3 * gallery).T
@@ -134,7 +135,9 @@ def test_the_file_is_plain_safetensors_with_json(correction, tmp_path):
     with safe_open(tmp_path / "a.unhub", framework="numpy") as opened:
         metadata = json.loads(opened.metadata()["unhub"])
         assert set(opened.keys()) == {"bias", "potentials", "digests", "ids", "query_bank"}
-    assert metadata["schema_version"] == 1
+    assert metadata["schema_version"] == 2
+    assert metadata["verdict"]["decision"] == "apply"
+    assert metadata["verdict"]["strength"] == 0.75
     assert metadata["fingerprint"] == correction.fingerprint
     assert set(metadata["checksums"]) == {"bias", "potentials", "digests", "ids", "query_bank"}
 
@@ -177,7 +180,7 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="is a safetensors file but not a correction"):
         unhub.load(tmp_path / "other.unhub")
     save_file({"x": np.ones(3)}, tmp_path / "new.unhub", metadata={"unhub": '{"schema_version": 99}'})
-    with pytest.raises(InputError, match="has schema version 99, this unhub reads 1; update unhub"):
+    with pytest.raises(InputError, match="has schema version 99, this unhub reads 1 to 2; update unhub"):
         unhub.load(tmp_path / "new.unhub")
 
 
@@ -204,7 +207,7 @@ def test_saving_over_a_file_either_replaces_it_or_leaves_it(correction, tmp_path
 
 def test_fitted_on_scores_it_says_what_it_cannot_do(unit_rows, gallery):
     bank = unit_rows(30, 24)
-    correction = unhub.fit("sn", scores=bank @ gallery.T)
+    correction = unhub.fit("sn", scores=bank @ gallery.T, strength=1)
     with pytest.raises(InputError, match=r"fitted on scores, so it has no vectors to search; evaluate takes scores"):
         correction.search(bank)
     with pytest.raises(InputError, match="holds no bank embeddings; pass scores"):

@@ -194,7 +194,7 @@ def test_a_saved_correction_is_judged_as_it_is(files, tmp_path):
     for which in (correction, tmp_path / "c.unhub"):
         result = unhub.evaluate(queries=files["queries"], relevant=np.arange(40), correction=which, resamples=10)
         assert list(result) == ["none", "sn"]
-        np.testing.assert_allclose(result["sn"].bias, correction.bias, rtol=1e-6)
+        np.testing.assert_allclose(result["sn"].bias, correction.served_bias, rtol=1e-6)
         assert result["sn"].settings == correction.settings
         assert not result["sn"].transductive
     bank = np.load(files["query_bank"])

@@ -148,7 +148,7 @@ def test_points_of_a_sweep_are_of_these_labels(arrays, tmp_path, monkeypatch):
 
 
 def test_a_part_of_a_bank_has_its_weights(arrays):
-    data = Dataset(**arrays, query_weight=np.linspace(0.1, 3, 80), settings={"tau": 0.1})
+    data = Dataset(**arrays, query_weight=np.linspace(0.1, 3, 80), settings={"tau": 0.1, "strength": 1.0})
     whole = {point.method: point.values["R@1"] for point in unhub.sweep(data, "strength", bank="bank") if point.at == 1}
     from unhub.experiments.protocols import preset
     from unhub.experiments.run import Run

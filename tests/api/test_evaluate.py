@@ -305,7 +305,7 @@ def test_strength_reaches_the_ranking_and_the_bias(scores, vectors):
     nothing = unhub.evaluate(**given, methods=["none", "sn"], strength=0.0)
     assert nothing["sn"].values == nothing["none"].values
     half = unhub.evaluate(**given, methods=["sn"], strength=0.5)["sn"]
-    assert np.allclose(half.bias, unhub.fit("sn", scores=scores, tau=0.1, strength=0.5).bias, atol=1e-7)
+    assert np.allclose(half.bias, unhub.fit("sn", scores=scores, tau=0.1, strength=0.5).served_bias, atol=1e-7)
 
 
 def test_intervals_follow_the_seed_and_the_clusters(scores, vectors):

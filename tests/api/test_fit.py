@@ -5,7 +5,7 @@ import pytest
 
 import unhub
 from unhub import InputError, UnhubWarning
-from unhub.methods import IS, SN
+from unhub.methods import DN, IS, SN
 from unhub.scores import EmbeddingScores, spread
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
@@ -42,9 +42,12 @@ def test_extend_from_scores_agrees_with_extend_from_vectors(name, problem, unit_
     assert np.abs(by_vectors - by_scores).max() < 1e-6
 
 
-def test_strength_scales_the_bias(problem):
-    whole, half = unhub.fit("sn", **problem), unhub.fit("sn", **problem, strength=0.5)
-    assert np.allclose(half.bias, 0.5 * whole.bias, atol=1e-7)
+def test_strength_scales_what_is_served_and_not_the_bias(problem):
+    whole, half = unhub.fit("sn", **problem, strength=1), unhub.fit("sn", **problem, strength=0.5)
+    np.testing.assert_array_equal(half.bias, whole.bias)
+    np.testing.assert_array_equal(whole.served_bias, whole.bias)
+    assert np.allclose(half.served_bias, 0.5 * whole.bias, atol=1e-7)
+    np.testing.assert_array_equal(whole.at(0.5).served_bias, half.served_bias)
 
 
 def test_memory_changes_blocks_and_not_the_bias(problem):
@@ -64,13 +67,15 @@ def test_the_spread_of_a_bank_is_measured_once(name, problem, calls_of):
     with calls_of(spread) as measured:
         fitted = unhub.fit(name, **problem, target_bank=problem["targets"][::2].copy())
     shapes = [call["source"].shape for call in measured]
-    expected = 0 if fitted.method.temperature is None else 2 if name == "dbsn" else 1
+    expected = 0 if name == "none" else 2 if name == "dbsn" else 1  # one to judge by, also without a temperature
     assert len(shapes) == len(set(shapes)) == expected
 
 
-def test_tau_auto_is_a_third_of_the_spread(problem):
+def test_tau_auto_is_a_third_of_the_spread_and_a_half_at_a_given_strength(problem):
     scores = problem["query_bank"] @ problem["targets"].T
     assert unhub.fit("sn", **problem, tau="auto").settings["tau"] == pytest.approx(scores.std() / 3, rel=0.02)
+    fixed = unhub.fit("sn", **problem, tau="auto", strength=1)
+    assert fixed.settings["tau"] == pytest.approx(scores.std() / 2, rel=0.02)
 
 
 def test_a_prior_moves_the_targets_it_favours(problem):
@@ -84,7 +89,7 @@ def test_a_weight_of_two_is_a_query_that_came_twice(problem):
     weight = np.ones(60)
     weight[:10] = 2
     twice = np.concatenate((problem["query_bank"], problem["query_bank"][:10]))
-    for each in (IS.paper(), SN.paper(), "dn"):
+    for each in (IS.paper(), SN.paper(), DN(strength=1)):
         weighted = unhub.fit(each, **problem, query_weight=weight)
         repeated = unhub.fit(each, targets=problem["targets"], query_bank=twice)
         assert np.abs(weighted.bias - repeated.bias).max() < 2e-6
@@ -181,10 +186,10 @@ def test_an_empty_bank_is_refused(problem):
         ({"tau": True}, "tau is True, but a temperature"),
         ({"iterations": 2.5}, "iterations is 2.5; give a whole number"),
         ({"iterations": "ten"}, "iterations is 'ten'; give a whole number"),
-        ({"strength": float("inf")}, r"strength is inf; give a number from 0 \(no correction\) to 4"),
+        ({"strength": float("inf")}, r"strength is inf; give 'auto' or a number from 0 \(no correction\) to 4"),
         ({"iterations": 0}, "iterations is 0; give a whole number of at least 1"),
         ({"tol": 0.0}, "tol is 0.0; give a number above 0"),
-        ({"strength": -1.0}, r"strength is -1.0; give a number from 0 \(no correction\) to 4"),
+        ({"strength": -1.0}, r"strength is -1.0; give 'auto' or a number from 0 \(no correction\) to 4"),
         ({"k": 3}, "sn has no hyper-parameter k; it has tau, iterations, tol, strength"),
         ({"metric": "l2"}, "metric is 'l2'; use 'cosine' or 'ip'"),
         ({"memory": "lots"}, "memory is 'lots'; give a size"),

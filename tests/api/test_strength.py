@@ -13,7 +13,7 @@ from unhub.cli import main
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.methods import ADDITIVE, IS, Method, method
 
-SENTENCE = "strength is {}; give a number from 0 (no correction) to 4 (1 is the bias as it is)."
+SENTENCE = "strength is {}; give 'auto' or a number from 0 (no correction) to 4 (1 is the bias as it is)."
 WRONG = [-0.1, 4.1, 1e30, float("nan"), float("inf"), "1", None, True]
 
 
@@ -91,4 +91,4 @@ def test_a_file(vectors, tmp_path):
 @pytest.mark.parametrize("value", [0, 1.25, MOST_STRENGTH, np.float32(0.5)])
 def test_what_is_in_range(value, vectors):
     found = unhub.fit("sn", **vectors, strength=value)
-    np.testing.assert_allclose(found.bias, float(value) * unhub.fit("sn", **vectors).bias, atol=1e-7)
+    np.testing.assert_allclose(found.served_bias, float(value) * unhub.fit("sn", **vectors).bias, atol=1e-7)

@@ -49,7 +49,7 @@ def given(name, source):
     arguments = {key: source[key] for key in NAMES[: 3 if name in ("dbsn", "dualis") else 2]}
     if name in ("is", "sn", "dbsn"):
         arguments["tau"] = 0.05
-    return arguments | ({"k": 20} if name == "nnn" else {})
+    return arguments | ({"k": 20} if name == "nnn" else {}) | {"strength": 1.0}
 
 
 def sides(arrays, kind):

@@ -15,7 +15,7 @@ from unhub.scores import spread
 PUBLISHED = {
     "is": {"tau": 0.02}, "dis": {"tau": 0.02}, "dis_paper": {"tau": 0.02}, "dualis": {"tau1": 0.02, "tau2": 1.0},
     "dualdis": {"tau1": 0.02, "tau2": 1.0}, "sn": {"tau": 0.01, "iterations": 10}, "dsl": {"tau": 0.01},
-    "dbsn": {"tau": 0.01, "iterations": 10}, "single_sinkhorn": {"tau": 0.01, "iterations": 10},
+    "dbsn": {"tau": 0.01, "iterations": 10}, "capped_sn": {"tau": 0.01, "iterations": 10}, "single_sinkhorn": {"tau": 0.01, "iterations": 10},
 }  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_the_class_says_what_it_is(name):
     assert cls.marginals <= {"query_weight", "target_prior"}
     assert (name in ADDITIVE) == hasattr(cls, "estimate") == hasattr(cls, "bias_of")
     assert cls.iterative == ("iterations" in settings(cls()))
-    assert cls.potentials == (name in ("sn", "dbsn"))
+    assert cls.potentials == {"sn": 1, "dbsn": 1, "capped_sn": 2}.get(name, 0)
     assert (cls().rounds is None) != cls.iterative
 
 
@@ -43,7 +43,9 @@ def test_auto_is_the_default_and_the_papers_constants_have_a_name(name):
     plain, paper = method_class(name)(), method_class(name).paper()
     temperatures = [value for key, value in settings(plain).items() if key.startswith("tau")]
     assert set(temperatures) <= {"auto"}
-    assert settings(paper) == settings(plain) | PUBLISHED.get(name, {})
+    strength = {"strength": 1.0} if name in ADDITIVE else {}
+    assert settings(paper) == settings(plain) | PUBLISHED.get(name, {}) | strength
+    assert name not in ADDITIVE or plain.strength == ("auto" if name != "none" else 1.0)
     assert bool(temperatures) == (plain.temperature == "auto") == (paper.temperature is not None)
 
 
@@ -61,7 +63,7 @@ def test_at_sets_the_temperature_and_nothing_else(name):
 
 
 def test_two_temperatures_keep_the_published_ratio():
-    assert DualIS().at(0.02) == DualIS.paper()
+    assert DualIS(strength=1).at(0.02) == DualIS.paper()
     with pytest.raises(InputError, match=r"tau is .1., but a temperature"):
         DualIS().at([1])
 
@@ -69,7 +71,7 @@ def test_two_temperatures_keep_the_published_ratio():
 def test_tau_reaches_a_method_with_two_temperatures(scores):
     given = {"scores": scores, "target_bank_scores": scores}
     assert unhub.fit("dualis", **given, tau="auto").settings == unhub.fit("dualis", **given).settings
-    assert unhub.fit("dualis", **given, tau=0.05, tau2=1.0).settings == {"tau1": 0.05, "tau2": 1.0, "strength": 1.0}
+    assert unhub.fit("dualis", **given, tau=0.05, tau2=1.0).settings == {"tau1": 0.05, "tau2": 1.0, "strength": "auto"}
     chosen = methods(["dualis", "sn", "nnn"], {"tau": 0.05})
     assert [each.temperature for each in chosen] == [0.05, 0.05, None]
     result = unhub.evaluate(**given, relevant=np.arange(40) % 30, methods=["dualis", "sn"], tau="auto")
@@ -78,13 +80,28 @@ def test_tau_reaches_a_method_with_two_temperatures(scores):
 
 
 def test_what_is_judged_is_what_is_fitted(scores):
+    bank = np.random.default_rng(1).normal(0, 0.1, (60, 30)).astype(np.float32)
+    bank[:, :5] += 0.1
+    given = {"scores": scores, "query_bank_scores": bank}
+    judged = unhub.evaluate(**given, relevant=np.arange(40) % 30, methods=["is", "sn"])
+    for name in ("is", "sn"):
+        fitted = unhub.fit(name, scores=bank)
+        assert 0 < fitted.strength < 1
+        assert judged[name].settings == fitted.settings | {"strength": fitted.strength}
+        assert judged[name].verdict == fitted.verdict
+        np.testing.assert_allclose(judged[name].bias, fitted.served_bias, atol=1e-7)
+        np.testing.assert_allclose(unhub.normalize(name, **given), scores + fitted.served_bias, atol=1e-6)
+    assert judged["sn"].settings["tau"] == pytest.approx(bank.std() / 3, rel=1e-5)
+
+
+def test_test_queries_that_are_the_bank_are_not_judged_by(scores):
     judged = unhub.evaluate(scores=scores, relevant=np.arange(40) % 30, methods=["is", "sn"])
     for name in ("is", "sn"):
-        fitted = unhub.fit(name, scores=scores)
-        assert judged[name].settings == fitted.settings
-        np.testing.assert_array_equal(judged[name].bias, fitted.bias)
-        np.testing.assert_allclose(unhub.normalize(name, scores=scores), scores + fitted.bias, atol=1e-6)
-    assert judged["sn"].settings["tau"] == pytest.approx(scores.std() / 3, rel=1e-5)
+        assert judged[name].settings["strength"] == 1
+        assert judged[name].verdict.sentence == (
+            "APPLY at strength 1: the test queries are the bank, so nothing can be checked."
+        )
+        np.testing.assert_array_equal(judged[name].bias, unhub.fit(name, scores=scores).bias)
 
 
 def test_resolve_fills_in_numbers_and_notes_what_does_not_suit(scores):

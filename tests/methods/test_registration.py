@@ -47,7 +47,7 @@ def test_a_registered_method_is_known_by_name(tmp_path):
 
 def test_an_object_needs_no_registration():
     scores = np.array([[0.9, 0.1], [0.5, 0.3]], dtype=np.float32)
-    np.testing.assert_allclose(unhub.fit(Flat(strength=2.0), scores=scores).bias, [-0.5, 0.5], atol=1e-6)
+    np.testing.assert_allclose(unhub.fit(Flat(strength=2.0), scores=scores).served_bias, [-0.5, 0.5], atol=1e-6)
 
 
 def changed(**facts):

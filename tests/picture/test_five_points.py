@@ -55,7 +55,7 @@ def four_decimals(numbers):
 @pytest.fixture(params=["is", "sn"])
 def correction(request):
     """The two queries ask for the two sides alike, so Sinkhorn has nothing to add to the inverted softmax."""
-    return unhub.fit(request.param, targets=TARGETS, target_ids=NAMES, query_bank=QUERIES, tau=0.1)
+    return unhub.fit(request.param, targets=TARGETS, target_ids=NAMES, query_bank=QUERIES, tau=0.1, strength=1)
 
 
 def test_the_scores_are_those_of_the_drawing():

@@ -80,7 +80,9 @@ def test_dual_dynamic_inverted_softmax(queries, bank, targets, k):
 
 def test_dual_inverted_softmax_is_the_product_as_printed():
     s, b, t = exact(*problem(20, 30, 25))
-    found = unhub.normalize("dualis", scores=s, query_bank_scores=b, target_bank_scores=t, tau1=0.05, tau2=0.2)
+    found = unhub.normalize(
+        "dualis", scores=s, query_bank_scores=b, target_bank_scores=t, tau1=0.05, tau2=0.2, strength=1
+    )
     product = by_row.dual_inverted_softmax_product(s, b, t, 0.05, 0.2)
     agree(centred(found), centred(0.04 * np.log(product)))
 
@@ -144,7 +146,7 @@ def test_localised_centring(queries, bank, targets, gamma):
 
 def test_two_sided_csls_ranks_as_the_bias():
     s, b, _ = exact(*problem(30, 20, 25))
-    found = unhub.normalize("csls", scores=s, query_bank_scores=b)
+    found = unhub.normalize("csls", scores=s, query_bank_scores=b, strength=1)
     agree(2 * centred(found), centred(by_row.two_sided_csls(s, b)))
 
 
@@ -176,4 +178,4 @@ def test_what_is_no_bias_cannot_be_fitted(name):
 
 
 def test_every_method_is_in_one_of_the_lists():
-    assert set(unhub.METHODS) == {"none", "is", "dualis", "sn", "dbsn", "nnn", "csls", "dn", *NOT_A_BIAS}
+    assert set(unhub.METHODS) == {"none", "is", "dualis", "sn", "capped_sn", "dbsn", "nnn", "csls", "dn", *NOT_A_BIAS}

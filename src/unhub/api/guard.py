@@ -36,6 +36,8 @@ from unhub.scores.folds import ONCE
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
 
+FOR_EACH_TARGET = 64
+"""bytes that the biases without a part of the bank take for each target, beside the scores"""
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (
@@ -131,10 +133,11 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     """The bias, also estimated without some of the bank, and what the queries left out and the fresh ones say."""
     size = task.banks.queries.shape[0]
     banks = replace(task.banks, held_out=held_out_rows(size))
+    memory = max(1, banks.execution.bytes - FOR_EACH_TARGET * banks.queries.shape[1])
     if not method.iterative and is_numpy(banks.queries.array_like):
-        memory = banks.execution.bytes
-        queries = CachedScores(banks.queries, Budget(memory * 3 // 8))
-        banks = replace(banks, queries=queries, execution=replace(banks.execution, memory=memory // 2))
+        banks = replace(banks, queries=CachedScores(banks.queries, Budget(memory * 3 // 8)))
+        memory //= 2
+    banks = replace(banks, execution=replace(banks.execution, memory=memory))
     bias = finite(method, method.estimate(banks), banks.queries.shape[1])
     tau = judging_temperature(method, scale)
     linear = linear_term(banks, bias.values)

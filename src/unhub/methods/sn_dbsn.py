@@ -76,7 +76,7 @@ class Sinkhorn(OneTemperature):
         tau, gallery = as_number(self.tau), banks.queries.shape[1]
         a, b = banks.query_marginal(), banks.target_marginal(extra=source.shape[1] - gallery)
         largest = banks.largest
-        if largest is not None and banks.cross is not None and source is not banks.queries:
+        if largest is not None and banks.cross is not None and source.shape[1] > gallery:
             largest = max(largest, spread(banks.cross).largest)
         operator = SinkhornOperator(source, tau, a, banks.execution, observer=banks.observer, largest=largest)
         ending: Any = {"iterations": self.iterations, "tol": self.tol, "observer": banks.observer}
