@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unhub.api import notebook
-from unhub.api.verdict import Verdict
+from unhub.api.verdict import NAMES, Verdict
 from unhub.core.bias import Status
 from unhub.foundation import tables
 from unhub.foundation.errors import InputError
@@ -235,6 +235,7 @@ def _details(row: MethodResult) -> dict[str, Any]:
         "status": row.status,
         "iterations": row.iterations,
         "marginal_error": row.marginal_error,
+        "verdict": None if row.verdict is None else row.verdict.to_dict(),
         "seconds": round(row.seconds, 4),
         "warnings": list(row.warnings),
     }
@@ -276,6 +277,7 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
         shared = result.settings["test_queries_in_bank"]
         who = f"{shared:,} test queries are also in" if shared else "the test queries themselves are"
         notes.append(f"transductive: {who} the bank; no deployed system has them in advance")
+    notes += _strengths(result)
     if "R@1" in next(iter(result.rows.values())).intervals:
         half = max((high - low) / 2 for low, high in (row.intervals["R@1"] for row in result.rows.values()))
         notes.append(f"{LEVEL:.0%} intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
@@ -283,6 +285,22 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
     if plans:
         notes.append(f"{plans}: most of a plan is zero; what it leaves out is tied (ties: {result.settings['ties']})")
     return (*notes, *(f"{name}: {why}" for name, why in result.skipped.items()))
+
+
+def _strengths(result: Evaluation) -> list[str]:
+    """At which strength each method was served, and what was not looked at for it."""
+    verdicts = {label: row.verdict for label, row in result.rows.items() if row.verdict is not None}
+    judged = {label: each for label, each in verdicts.items() if each.reason == "judged"}
+    notes = []
+    if any(each.reason == "transductive" for each in verdicts.values()):
+        notes.append("strength 1: nothing is left to judge the correction by when the test queries are the bank")
+    if judged:
+        each = next(iter(judged.values()))
+        shown = [f"{name} {one.strength:g}" + ("" if one.served else " (refused)") for name, one in judged.items()]
+        left = f"; not checked: {', '.join(each.unchecked)}" if each.unchecked else ""
+        by = " and ".join(NAMES[one.source] for one in each.evidence) or "too small a bank"
+        notes.append(f"strength: {', '.join(shown)} (supported by {by}{left})")
+    return notes
 
 
 def _best(result: Evaluation, name: str) -> set[str]:
