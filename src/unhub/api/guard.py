@@ -111,7 +111,7 @@ def estimate_bias(method: AdditiveMethod, task: Task, scale: Spread | None = Non
     banks = task.banks
     if method.strength != "auto":
         return GuardedBias(method.estimate(banks), given(method.strength))
-    if task.transductive:
+    if task.own_bank:
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"))
     scale = spread(banks.queries) if scale is None else scale
     own = _judged_bias(method, task, scale)

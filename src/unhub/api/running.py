@@ -205,7 +205,7 @@ def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -
         rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
         return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
-        judged = method.strength == "auto" and not task.transductive
+        judged = method.strength == "auto" and not task.own_bank
         guarded = estimate_bias(method, task.distinct if judged else task, task.spread) if known is None else known
         bias = finite(method, guarded.bias, test.shape[1])
         added = guarded.verdict.strength * bias.values

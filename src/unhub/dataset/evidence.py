@@ -67,17 +67,21 @@ def fresh_queries(data: Dataset, reader: Reader, gallery: int, bank: Rows | None
             f"has {len(recent):,} queries, and fewer than {FEWEST_RECENT} say nothing",
             f"give about {WANTED_RECENT}, or leave it out",
         )
+    test = None
     if recent is not None or own is not None:
         test = data.rows("scores" if data.kind == "scores" else "queries")
         for rows in (recent, own):
-            _refuse_test_queries(rows, test, unit=reader.scaled)
+            _refuse_test_queries(rows, test, unit=reader.scaled, allowed=data.allow_overlap)
     if data.source("judged") is None:
         judged = None
         if own is not None:
             raise InputError("judged_queries", "came without their right targets", f"give {argument('judged')} too")
     else:
         judged = _judged(data, reader, gallery, bank, recent if own is None else own)
-    return FreshQueries(None if recent is None else _scores(data, reader, recent), judged)
+    scores = None if recent is None else _scores(data, reader, recent)
+    if recent is not None and scores is not None and test is not None and data.allow_overlap:
+        scores = select(scores, _rows_but(shared_rows(recent, test, unit=reader.scaled), len(recent)))
+    return FreshQueries(scores, judged)
 
 
 def _rows(data: Dataset, part: str) -> Rows | None:
@@ -117,8 +121,13 @@ def _judged(data: Dataset, reader: Reader, gallery: int, bank: Rows | None, aske
     return JudgedQueries(select(_scores(data, reader, asked), rows), whole.rows(rows))
 
 
-def _refuse_test_queries(rows: Rows | None, test: Rows | None, *, unit: bool) -> None:
-    if rows is None or test is None:
+def _rows_but(left_out: IntArray, size: int) -> IntArray:
+    return np.setdiff1d(np.arange(size), left_out)
+
+
+def _refuse_test_queries(rows: Rows | None, test: Rows | None, *, unit: bool, allowed: bool) -> None:
+    """An error if test queries are among these, unless that is allowed: then they are left out of the recent ones."""
+    if rows is None or test is None or allowed:
         return
     shared: IntArray = shared_rows(test, rows, unit=unit)
     if shared.size:

@@ -75,6 +75,11 @@ class Task:
     repeated: float = 0.0
     spread: Spread | None = None
 
+    @property
+    def own_bank(self) -> bool:
+        """Whether the test queries are the bank, so that none is left to judge a correction by."""
+        return self.transductive and not self.shared
+
     @cached_property
     def distinct(self) -> Task:
         """The task with each different bank query once, so that no copy of a held-out query is learned from.
