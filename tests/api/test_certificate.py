@@ -146,6 +146,27 @@ def test_half_the_strength_is_half_the_error_of_the_bias(correction, vectors):
     assert closed.certify(vectors["q"], error=0).bias_error == 0
 
 
+@pytest.mark.parametrize("name", ["is", "sn"])
+def test_a_bias_fitted_on_scores_that_are_off_is_covered_by_a_larger_error(name, vectors, rng):
+    """The bias of is moves by at most the error of the scores, that of sn by 2 T times as much."""
+    delta, how = 1e-4, {"tau": 0.03, "strength": 0.7}
+    bank, test = (vectors[each].astype(np.float64) @ vectors["targets"].astype(np.float64).T for each in ("bank", "q"))
+    right = unhub.fit(name, targets=vectors["targets"], query_bank=vectors["bank"], **how)
+    times = 1 + right.strength * (2 * right.iterations if name == "sn" else 1)
+    found = right.certify(vectors["q"], K, error=times * delta)
+    best = np.argsort(-(test + right.bias), axis=1)
+    for _ in range(3):
+        wrong = unhub.fit(name, scores=bank + rng.choice((-delta, delta), bank.shape), **how)
+        off = wrong.bias.astype(np.float64) - right.bias
+        assert np.ptp(off) <= 2 * (times - 1) * delta
+        served = test + right.bias + off
+        served -= delta
+        np.put_along_axis(served, best[:, K:], np.take_along_axis(served, best[:, K:], 1) + 2 * delta, 1)
+        same = (sets_of(served) == np.sort(found.rows, axis=1)).all(axis=1)
+        assert same[found.set_certain].all()
+    assert found.set_certain.any()
+
+
 def test_items_that_tie_are_never_certain(vectors):
     twice = np.concatenate((vectors["targets"][:20], vectors["targets"][:20]))
     correction = unhub.fit("none", targets=twice, query_bank=vectors["bank"])
