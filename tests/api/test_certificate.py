@@ -84,7 +84,10 @@ def rounded(name, targets, bias):
 @pytest.mark.parametrize("method", ["none", "sn"])
 def test_the_bound_holds_for_vectors_that_are_really_rounded(name, kind, method, vectors, rng):
     lengths = 1 if kind == "unit" else rng.uniform(0.2, 9, (TARGETS, 1)).astype(np.float32)
-    targets, queries = lengths * vectors["targets"], vectors["q"] * (1 if kind == "unit" else np.float32(3))
+    targets, queries = (
+        lengths * vectors["targets"],
+        vectors["q"] * np.float32({"unit": 1, "normalize": 0.3, "ip": 3}[kind]),
+    )
     how = {"normalize": {"normalize": True}, "ip": {"metric": "ip"}}.get(kind, {})
     correction = unhub.fit(method, targets=targets, query_bank=vectors["bank"], **how)
     found = correction.certify(queries, K, error=name)
