@@ -14,6 +14,7 @@ from unhub.foundation import VERSION as __version__
 if TYPE_CHECKING:
     from unhub import io, methods, metrics, stores
     from unhub.api.artefact import load
+    from unhub.api.certificate import Certificate
     from unhub.api.check import Check, check
     from unhub.api.correction import Correction
     from unhub.api.diagnose import Diagnosis, diagnose
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from unhub.webapp.server import serve
 
 _HOMES = {
-    "ADDITIVE": "methods", "Check": "api.check", "Correction": "api.correction", "Dataset": "dataset.dataset",
-    "Diagnosis": "api.diagnose", "Encoded": "encoders.run", "Evaluation": "api.evaluation",
-    "ExportResult": "deploy.export", "Hits": "api.hits", "InputError": "foundation.errors", "METHODS": "methods",
-    "MethodResult": "api.evaluation", "MissingDependencyError": "foundation.errors", "RefreshResult": "deploy.refresh",
+    "ADDITIVE": "methods", "Certificate": "api.certificate", "Check": "api.check", "Correction": "api.correction",
+    "Dataset": "dataset.dataset", "Diagnosis": "api.diagnose", "Encoded": "encoders.run",
+    "Evaluation": "api.evaluation", "ExportResult": "deploy.export", "Hits": "api.hits",
+    "InputError": "foundation.errors", "METHODS": "methods", "MethodResult": "api.evaluation",
+    "MissingDependencyError": "foundation.errors", "RefreshResult": "deploy.refresh",
     "Retriever": "deploy.retriever", "RollbackResult": "deploy.rollback", "StoreError": "foundation.errors",
     "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors", "check": "api.check",
     "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
@@ -51,11 +53,11 @@ _HOMES = {
 """name -> the module it lives in, imported when the name is first used"""
 
 __all__ = [
-    "ADDITIVE", "METHODS", "Check", "Correction", "Dataset", "Diagnosis", "Encoded", "Evaluation", "ExportResult",
-    "Hits", "InputError", "MethodResult", "MissingDependencyError", "RefreshResult", "Retriever", "RollbackResult",
-    "StoreError", "UnhubError", "UnhubWarning", "__version__", "check", "connect", "diagnose", "encode", "evaluate",
-    "export", "fit", "io", "load", "methods", "metrics", "normalize", "plan_export", "refresh", "register_method",
-    "report", "reproduce", "rollback", "serve", "stores", "sweep",
+    "ADDITIVE", "METHODS", "Certificate", "Check", "Correction", "Dataset", "Diagnosis", "Encoded", "Evaluation",
+    "ExportResult", "Hits", "InputError", "MethodResult", "MissingDependencyError", "RefreshResult", "Retriever",
+    "RollbackResult", "StoreError", "UnhubError", "UnhubWarning", "__version__", "check", "connect", "diagnose",
+    "encode", "evaluate", "export", "fit", "io", "load", "methods", "metrics", "normalize", "plan_export", "refresh",
+    "register_method", "report", "reproduce", "rollback", "serve", "stores", "sweep",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unhub.api import notebook
+from unhub.api.certificate import Certificate, certify
 from unhub.api.fitted_vectors import check_gallery, refuse_change
 from unhub.api.hits import Hits, hits
 from unhub.api.verdict import Verdict, given
@@ -200,6 +201,33 @@ class Correction:
         else:
             best = hits(host(columns), host(scores), self.ids)
         return best.one if single else best
+
+    def certify(
+        self,
+        queries: Any,
+        k: int = 10,
+        *,
+        error: float | str,
+        targets: Any = None,
+        progress: Progress | None = None,
+    ) -> Certificate:
+        """Which of the k best targets of each query cannot change when scores are a little off.
+
+        queries: (query, dim), or one query (dim,).
+        k: how many hits for each query.
+        error: how far a score may be off from that of ``search``, in the unit of the scores. Or how an index keeps the
+            vectors, from which a bound follows: "float32", "float16", or "int8" with one symmetric step.
+        targets: the gallery, when the correction does not know where it is.
+        progress: called with the name of the work, rows read and rows to read.
+
+        Returns a Certificate: ``set_share``, ``first_share``, ``set_certain`` (query,), ``sentence``.
+        """
+        k = count("k", k)
+        gallery = self.gallery(targets)
+        queries, _ = _as_rows(queries)
+        rows = self._reader.vectors(queries, "queries", like=gallery)
+        bias, bias_error = self.bias, self.error_bound or 0.0  # the strength is in both
+        return certify(self._reader, rows, gallery, bias, bias_error, k=k, error=error, progress=progress)
 
     def bias_tensor(self, device: Any = None) -> Any:
         """What ``search`` adds, strength * bias, as a torch tensor; on the gallery's device unless another is named."""

@@ -36,6 +36,7 @@ ROWS = 1000
 FLAGS = {
     "browser": "--open",
     "column_ids": "--target-ids",
+    "error": "--certify",
     "form": "--format",
     "new_targets": "--targets",
     "out": "-o",

@@ -97,7 +97,7 @@ def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
     values = {name: context.params[name] for name in names if context.params.get(name) is not None}
     for name, value in values.items():
         check_url(name, value)
-    return {name: _number(value) if name in HYPER_PARAMETERS else value for name, value in values.items()}
+    return {name: number(value) if name in HYPER_PARAMETERS else value for name, value in values.items()}
 
 
 def check_url(name: str, value: Any) -> None:
@@ -154,7 +154,7 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     """The number that a text says, such as "0.1"; anything else, such as "auto", as it is."""
     try:
         return float(value) if isinstance(value, str) else value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unhub.cli import console, options, output
-from unhub.cli.console import working
+from unhub.cli.console import Progress, working
 from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
 
@@ -48,6 +48,14 @@ def command(
     query_ids: options.QueryIds = None,
     k: Annotated[int, value("N", "Targets per query.", "--k")] = 10,
     raw: Annotated[bool, flag("--raw", "Also show the ranking without correction.")] = False,
+    certify: Annotated[
+        str | None,
+        value(
+            "ERROR",
+            "Say which results cannot change if scores are off by this number, or if an index keeps the vectors in "
+            "float32, float16 or int8.",
+        ),
+    ] = None,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits to a file: .jsonl, .json, .csv or .tsv.")] = None,
@@ -58,10 +66,13 @@ def command(
     store must be named with --store, since a correction file alone must not make unhub connect anywhere. The store
     searches what was exported to it; without an export, unhub fetches more than k hits and reranks them with the bias.
 
+    --certify also compares the hits of a store with exact search, for which it reads all vectors.
+
     \b
     Examples:
       unhub search gallery.unhub --queries queries.npy --k 5
       unhub search gallery.unhub --queries queries.npy --targets targets.npy --raw -o hits.csv
+      unhub search gallery.unhub --queries queries.npy --certify float16
       unhub search photos.unhub --queries queries.npy --store faiss://photos.faiss
     """
     import unhub
@@ -75,6 +86,7 @@ def command(
             _refuse_unnamed(loaded, correction)
         vectors = _query_rows(queries, query_ids, words or [], encoder)
         address = None if targets is not None or exact else store
+        checks = {} if certify is None else _certify(loaded, vectors, k, certify, address, filter, progress)
         if address is not None:
             corrected, uncorrected = _through_store(loaded, address, vectors, k, filter, raw)
         elif filter is not None:
@@ -82,15 +94,20 @@ def command(
         else:
             corrected = loaded.search(vectors, k, progress=progress)
             uncorrected = loaded.search(vectors, k, corrected=False, progress=progress) if raw else None
+    if checks and address is not None:
+        checks["comparison"] = checks["certificate"].compare(corrected)
     titles, rows = _rows(vectors.ids, corrected, uncorrected)
+    plain = _plain(titles, rows, correction) | {name: each.to_dict() for name, each in checks.items()}
     if out is not None:
-        _write(out, titles, rows, correction)
+        _write(out, titles, rows, plain)
     if json:
-        console.data(_plain(titles, rows, correction))
+        console.data(plain)
         return
     _show(titles, rows, len(corrected), whole=out is None)
     if out is not None:
         output.tell(out, f"{len(rows):,} hits of {len(corrected):,} queries", replaced=replaced)
+    for each in checks.values():
+        (console.say if console.on_terminal() or out is not None else console.complain)(each.sentence)
 
 
 def _query_rows(queries: str | None, query_ids: str | None, words: list[str], encoder: str | None) -> Rows:
@@ -155,6 +172,24 @@ def _through_store(
     return corrected, uncorrected
 
 
+def _certify(
+    loaded: Correction,
+    vectors: Rows,
+    k: int,
+    error: str,
+    address: str | None,
+    filter: str | None,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """The certificate of a search, by its name in JSON; made before the search, so that a wrong value ends it early."""
+    from unhub.stores.address import is_address
+
+    if filter is not None:
+        raise InputError("--certify looks at the whole gallery; leave out --filter.")
+    targets = address if is_address(loaded.source) else None
+    return {"certificate": loaded.certify(vectors, k, error=options.number(error), targets=targets, progress=progress)}
+
+
 def _filter(text: str | None) -> Any:
     """Parsed JSON, or any other text as it is."""
     if text is None or text.lstrip()[:1] not in ("{", "["):
@@ -197,10 +232,9 @@ def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> d
     return {"schema_version": console.SCHEMA_VERSION, "correction": correction, "queries": queries}
 
 
-def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> None:
+def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], plain: dict[str, Any]) -> None:
     kind = output.ending(out)
-    whole = kind == ".json"
-    text = console.as_json(_plain(titles, rows, correction)) if whole else output.table_text(kind, titles, rows)
+    text = console.as_json(plain) if kind == ".json" else output.table_text(kind, titles, rows)
     output.write_text(out, text)
 
 
