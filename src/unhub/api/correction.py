@@ -226,7 +226,7 @@ class Correction:
         gallery = self.gallery(targets)
         queries, _ = _as_rows(queries)
         rows = self._reader.vectors(queries, "queries", like=gallery)
-        bias, bias_error = self.bias, self.error_bound or 0.0  # the strength is in both
+        bias, bias_error = self.served_bias, self.strength * (self.error_bound or 0.0)
         return certify(self._reader, rows, gallery, bias, bias_error, k=k, error=error, progress=progress)
 
     def bias_tensor(self, device: Any = None) -> Any:
