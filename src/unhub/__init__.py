@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from unhub.api.evaluate import evaluate
     from unhub.api.evaluation import Evaluation, MethodResult
     from unhub.api.fit import fit
+    from unhub.api.guard import guard
     from unhub.api.hits import Hits
     from unhub.api.normalize import normalize
+    from unhub.api.verdict import Verdict
     from unhub.dataset import Dataset
     from unhub.deploy.export import ExportResult, export, plan_export
     from unhub.deploy.refresh import RefreshResult, refresh
@@ -43,21 +45,22 @@ _HOMES = {
     "InputError": "foundation.errors", "METHODS": "methods", "MethodResult": "api.evaluation",
     "MissingDependencyError": "foundation.errors", "RefreshResult": "deploy.refresh",
     "Retriever": "deploy.retriever", "RollbackResult": "deploy.rollback", "StoreError": "foundation.errors",
-    "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors", "check": "api.check",
-    "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
-    "export": "deploy.export", "fit": "api.fit", "load": "api.artefact", "normalize": "api.normalize",
-    "plan_export": "deploy.export", "refresh": "deploy.refresh", "register_method": "methods",
-    "report": "reports.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
-    "serve": "webapp.server", "sweep": "experiments.sweeps",
+    "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors", "Verdict": "api.verdict",
+    "check": "api.check", "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run",
+    "evaluate": "api.evaluate", "export": "deploy.export", "fit": "api.fit", "guard": "api.guard",
+    "load": "api.artefact", "normalize": "api.normalize", "plan_export": "deploy.export",
+    "refresh": "deploy.refresh", "register_method": "methods", "report": "reports.report",
+    "reproduce": "experiments.reproduction", "rollback": "deploy.rollback", "serve": "webapp.server",
+    "sweep": "experiments.sweeps",
 }  # fmt: skip
 """name -> the module it lives in, imported when the name is first used"""
 
 __all__ = [
     "ADDITIVE", "METHODS", "Certificate", "Check", "Correction", "Dataset", "Diagnosis", "Encoded", "Evaluation",
     "ExportResult", "Hits", "InputError", "MethodResult", "MissingDependencyError", "RefreshResult", "Retriever",
-    "RollbackResult", "StoreError", "UnhubError", "UnhubWarning", "__version__", "check", "connect", "diagnose",
-    "encode", "evaluate", "export", "fit", "io", "load", "methods", "metrics", "normalize", "plan_export", "refresh",
-    "register_method", "report", "reproduce", "rollback", "serve", "stores", "sweep",
+    "RollbackResult", "StoreError", "UnhubError", "UnhubWarning", "Verdict", "__version__", "check", "connect",
+    "diagnose", "encode", "evaluate", "export", "fit", "guard", "io", "load", "methods", "metrics", "normalize",
+    "plan_export", "refresh", "register_method", "report", "reproduce", "rollback", "serve", "stores", "sweep",
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The demonstration from end to end, on its real data and with its real encoder."""
 
+import dataclasses
 import io
 import json
 import os
@@ -16,8 +17,10 @@ from rich.console import Console
 
 import unhub
 import unhub.io
+from unhub.api.verdict import given, judge
 from unhub.demo import clipart, emoji, outputs
-from unhub.demo.choice import BANK_METHODS, Choice, verdict
+from unhub.demo import run as demo_run
+from unhub.demo.evaluation import BANK_METHODS, advice
 from unhub.demo.outputs import save_outputs
 from unhub.demo.run import PAGE_FOLDER, page_hint, run
 from unhub.foundation.errors import InputError
@@ -54,7 +57,8 @@ def test_every_bank_method_is_judged_with_an_interval(shown):
 def test_retrieval_gets_better_and_fairer(shown):
     _, summary, _ = shown
     methods = summary["test"]["methods"]
-    assert summary["verdict"]["method"] in ("is", "sn", "dbsn")
+    assert summary["verdict"]["decision"] in ("apply", "apply weaker")
+    assert summary["verdict"]["test"]["low"] > 2
     chosen = methods[summary["verdict"]["method"]]
     assert chosen["R@1"] > methods["none"]["R@1"] + 3
     assert chosen["skew@10"] < methods["none"]["skew@10"] / 2
@@ -86,6 +90,27 @@ def test_what_it_keeps_can_be_used(shown):
     hits = correction.search(folder / "queries.npy", k=1)
     right = (hits.rows[:, 0] == np.load(folder / "relevant.npy")).mean()
     assert 100 * right == pytest.approx(summary["test"]["methods"][correction.method.name]["R@1"], abs=0.2)
+    assert correction.verdict.to_dict().items() <= summary["verdict"].items()
+    assert correction.strength == summary["strengths"][correction.method.name]
+    recent = np.load(folder / "recent.npy")
+    assert unhub.guard(correction, recent=recent).sentence == correction.verdict.sentence
+
+
+def test_recent_queries_are_in_no_other_part(shown):
+    _, summary, folder = shown
+    recent, *others = (
+        {row.tobytes() for row in np.load(folder / f"{name}.npy")} for name in ("recent", "query_bank", "queries")
+    )
+    assert len(recent) == 200
+    assert not any(recent & each for each in others)
+    assert summary["verdict"]["evidence"][1]["queries"] == 200
+
+
+def test_the_verdict_is_printed_before_any_test_query_is_judged(shown):
+    text, summary, _ = shown
+    assert text.index("Supported strength:") < text.index("\n3. ")
+    assert text.index("On the test queries, which the guard has not seen") > text.index("\n3. ")
+    assert summary["verdict"]["checked"] == ["noise", "mismatch"]
 
 
 def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
@@ -103,14 +128,14 @@ def test_the_commands_it_offers_run_as_they_stand(shown, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_it_writes_a_report_with_its_own_verdict_and_texts(shown):
+def test_it_writes_a_report_with_its_texts(shown):
     text, summary, folder = shown
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f"{folder}/report.html" in text
     assert len(page.encode()) < 5_000_000
     inside = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
     assert inside["verdict"]["kind"] == "use"
-    assert summary["verdict"]["why"] in inside["verdict"]["sentence"]
+    assert f"{summary['verdict']['test']['R@1']:+.1f} points of R@1" in inside["verdict"]["sentence"]
     assert inside["noun"] == "emoji"
     shown_there = {
         line["label"]: line["values"]["R@1"] for line in inside["table"]["lines"] if not line["transductive"]
@@ -154,24 +179,32 @@ def test_an_unknown_demo_lists_those_that_exist():
         run("films", console=Console(file=io.StringIO()))
 
 
-def choice(name, mrr, low, high):
-    interval = Interval((low + high) / 2, low, high, 0.9, 1000, 0)
-    return Choice(unhub.methods.method(name), {"R@1": mrr, "mrr": mrr}, interval)
+def interval(low, high):
+    return Interval((low + high) / 2, low, high, 0.95, 1000, 0)
 
 
-def test_the_verdict_is_none_when_nothing_beats_it_or_the_gain_may_be_chance():
-    none = choice("none", 50.0, 0.0, 0.0)
-    assert verdict({"none": none, "sn": choice("sn", 49.0, -2.0, 0.5)})[0] == "none"
-    chosen, why = verdict({"none": none, "sn": choice("sn", 51.0, -0.5, 2.5)})
-    assert chosen == "none"
-    assert "may be chance" in why
-    assert verdict({"none": none, "sn": choice("sn", 53.0, 1.0, 5.0)})[0] == "sn"
+def test_the_test_queries_confirm_the_verdict_or_not():
+    apply = given(1.0)
+    assert "R@1 changes by +6.0 points (95% interval +4.0 to +8.0)" in advice(apply, interval(4, 8))
+    assert advice(apply, interval(4, 8)).endswith("+8.0).")
+    assert "the guard looks for harm and does not promise a gain" in advice(apply, interval(-1, 2))
+    assert advice(apply, interval(-5, -1)).endswith("The guard was wrong here.")
+    assert advice(judge(()), interval(0, 0)).startswith("Nothing is served")
 
 
-def test_the_verdict_is_a_method_that_can_be_served():
-    none = choice("none", 50.0, 0.0, 0.0)
-    chosen, _ = verdict({"none": none, "nicdm": choice("nicdm", 60.0, 8.0, 12.0), "is": choice("is", 55.0, 3.0, 7.0)})
-    assert chosen == "is"
+def test_a_refused_correction_is_shown_at_full_strength_and_saved_refused(tmp_path, monkeypatch):
+    """Recent queries of another kind: the guard refuses, and what is saved serves nothing."""
+    data = clipart.load()
+    turned = np.random.default_rng(0).permutation(data.dev.queries.shape[1])
+    strangers = dataclasses.replace(data, dev=dataclasses.replace(data.dev, queries=data.dev.queries[:, turned]))
+    monkeypatch.setitem(demo_run.SETS, "clipart", lambda language: strangers)
+    screen = io.StringIO()
+    with pytest.warns(unhub.UnhubWarning, match="REFUSE"):
+        summary = run("clipart", output=tmp_path, console=Console(file=screen, width=160))
+    assert summary["verdict"]["decision"] == "refuse"
+    assert "use full strength all the same" in screen.getvalue()
+    assert not unhub.load(tmp_path / "clipart.unhub").verdict.served
+    assert summary["test"]["methods"]["dbsn"]["R@1"] == summary["test"]["methods"]["none"]["R@1"]
 
 
 def test_clipart_runs_without_an_encoder_of_texts():

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unhub import methods
-from unhub.analysis.model import Verdict
 from unhub.analysis.report_data import report_data
 from unhub.analysis.session import Session
 from unhub.api.correction import Correction
-from unhub.demo.choice import Choice, join_banks
+from unhub.api.evaluation import Evaluation
 from unhub.demo.clipart import Thumbnails
 from unhub.demo.demo_data import DemoData
+from unhub.demo.evaluation import as_measured
 from unhub.foundation.atomic import replace_file
 from unhub.foundation.optional import installed
 from unhub.reports.html import html_report
@@ -61,10 +60,11 @@ def save_outputs(data: DemoData, correction: Correction, summary: dict[str, Any]
     """
     for name in (f"{data.name}.unhub", TARGET_IDS, NEW_IDS):
         (output / name).unlink(missing_ok=True)
-    bank, second = join_banks(data.bank, data.dev)
+    past = data.past
     parts = {
         "targets": data.test.targets, "queries": data.test.queries, "relevant": data.test.relevant,
-        "query_bank": bank, "target_bank": second, "new_targets": data.unseen.targets,
+        "query_bank": past.queries, "target_bank": past.targets, "recent": data.recent,
+        "new_targets": data.unseen.targets,
     }  # fmt: skip
     for name, array in parts.items():
         with replace_file(output / f"{name}.npy") as temporary:
@@ -72,7 +72,7 @@ def save_outputs(data: DemoData, correction: Correction, summary: dict[str, Any]
     _lines(output / TARGET_IDS, ids(data.test.target_labels))
     _lines(output / NEW_IDS, ids(data.unseen.target_labels, len(data.test.targets)))
     _lines(output / TEXTS["captions"], data.test.query_texts)
-    _lines(output / TEXTS["bank_captions"], (*data.bank.query_texts, *data.dev.query_texts))
+    _lines(output / TEXTS["bank_captions"], past.query_texts)
     _lines(output / TEXTS["target_captions"], [title_of(label) for label in data.test.target_labels])
     with replace_file(output / "results.json") as temporary:
         temporary.write_text(json.dumps(summary, indent=2, ensure_ascii=False), encoding="utf-8")
@@ -99,38 +99,22 @@ def can_report() -> bool:
     return all(installed(each) for each in NEEDS)
 
 
-def write_report(
-    data: DemoData, output: Path, choices: Mapping[str, Choice], chosen: str, why: str, language: str
-) -> Path:
-    """Writes the report of the files that ``save_outputs`` wrote, with the demonstration's own verdict."""
+def write_report(data: DemoData, output: Path, result: Evaluation, language: str) -> Path:
+    """Writes the report of the files that ``save_outputs`` wrote; result: every method on the test part."""
     session = Session.open(output / f"{data.name}.unhub", **options(output))
     words = ["unhub", "demo", data.name, *(["--language", language] if data.name == "emoji" else []), "-o", str(output)]
-    result = report_data(
+    report = report_data(
         session,
-        judgement=judgement(chosen, why),
-        methods=[each.method for name, each in choices.items() if name in SHOWN],
+        methods=[as_measured(result[name]) for name in SHOWN],
         title=data.title,
-        about=f"The temperature of each method was chosen on {len(data.dev.queries):,} other queries.",
+        about=f"The strength of each method is what {len(data.recent):,} recent queries support.",
         noun=NOUNS.get(data.name),
         notes=data.notes,
         command=shlex.join(words),
     )
     with replace_file(output / REPORT) as temporary:
-        temporary.write_text(html_report(result), encoding="utf-8")
+        temporary.write_text(html_report(report), encoding="utf-8")
     return output / REPORT
-
-
-def judgement(chosen: str, why: str) -> Verdict:
-    """The demonstration's verdict, from the dev part.
-
-    >>> judgement("sn", "best of all").sentence
-    'SN is the best of all.'
-    >>> judgement("none", "that may be chance").kind
-    'do not use'
-    """
-    if chosen == "none":
-        return Verdict("do not use", f"{why[:1].upper()}{why[1:]}.")
-    return Verdict("use", f"{methods.title_of(chosen)} is the {why}.")
 
 
 def _lines(path: Path, texts: Sequence[str]) -> None:

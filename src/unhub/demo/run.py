@@ -15,15 +15,13 @@ from rich.markup import escape
 
 from unhub.api.correction import Correction
 from unhub.api.diagnose import diagnose
-from unhub.api.evaluation import Evaluation
-from unhub.api.fit import fit
 from unhub.demo import clipart, emoji, show
-from unhub.demo.choice import choose, evaluate_part, join_banks, temperatures, variants, verdict
 from unhub.demo.demo_data import DemoData
+from unhub.demo.evaluation import advice, evaluate_on_test, gains, guarded_fit, transductive, verdicts
 from unhub.demo.outputs import can_report, ids, page_command, save_outputs, write_report
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.methods import method, title_of
+from unhub.methods import title_of
 
 SETS: Mapping[str, Callable[[str], DemoData]] = {
     "emoji": lambda language: emoji.load(language),
@@ -63,50 +61,49 @@ def run(
     if output is not None:
         _make_folder(output)
     show.introduction(console, data)
-    query_bank, target_bank = join_banks(data.bank, data.dev)
+    upper = transductive(data)
 
     show.heading(console, 1, "How fair is search with no correction?")
     diagnosis = diagnose(queries=data.test.queries, targets=data.test.targets)
-    raw = evaluate_part(data.test, None, None, [method("none")])
-    show.hubs(console, data.test, diagnosis, raw["none"].top)
+    show.hubs(console, data.test, diagnosis, upper["none"].top)
 
-    show.heading(console, 2, "Every method: temperature chosen on dev, fitted on bank and dev, judged on test")
-    with console.status("trying temperatures on the dev part"):
-        choices = choose(data)
-    with console.status("fitting on bank and dev, judging on test"):
-        result = evaluate_part(data.test, query_bank, target_bank, [each.method for each in choices.values()])
-        upper = _transductive(data)
-    show.results(console, result, choices, upper)
+    show.heading(console, 2, "What to use: the guard judges by queries that nothing was fitted on")
+    with console.status("fitting, and judging by held-out and recent queries"):
+        correction = guarded_fit(data, ids(data.test.target_labels))
+    verdict, title = correction.verdict, title_of(correction.method.name)
+    show.say(console, f"[bold]{title}[/bold]: {escape(verdict.sentence)}")
+    show.say(console, f"[dim]{show.NATS}[/dim]")
 
-    show.heading(console, 3, "What to use")
-    chosen, why = verdict(choices)
-    show.say(console, f"[bold]{title_of(chosen)}[/bold]: {why}.")
-    correction = fit(
-        choices[chosen if chosen != "none" else "sn"].method, targets=data.test.targets, query_bank=query_bank,
-        target_bank=target_bank, target_ids=ids(data.test.target_labels),
-    )  # fmt: skip
-    if chosen == "none":
-        show.say(console, "The steps below use SN, so that you can see what it would do.")
+    show.heading(console, 3, "Every method on the test queries, at the strength that the guard gives it")
+    with console.status("fitting every method, judging on test"):
+        result = evaluate_on_test(data)
+    show.results(console, result, upper)
+    gain = gains(result)[correction.method.name]
+    show.say(console, f"[bold]{title}[/bold]: {advice(verdict, gain)}")
+    if not verdict.served:
+        show.say(console, "The steps below use full strength all the same, so that you can see what it would do.")
+    shown = correction if verdict.served else correction.at(1.0)
 
     show.heading(console, 4, "What changes: as many losses as wins")
-    _examples(console, data, correction)
-    _ask(console, data, correction, texts, interactive)
+    _examples(console, data, shown)
+    _ask(console, data, shown, texts, interactive)
 
     show.heading(console, 5, "New targets, without a refit")
-    extension = _extend(console, data, correction)
+    extension = _extend(console, data, shown)
 
     summary = {
         "demo": data.name,
         "title": data.title,
         "notes": list(data.notes),
         "diagnosis": diagnosis.to_dict(),
-        "dev": {
-            label: {"R@1": choice.dev["R@1"], "mrr": choice.dev["mrr"], "tau": choice.tau}
-            for label, choice in choices.items()
-        },
         "test": result.to_dict(),
         "transductive": upper.to_dict(),
-        "verdict": {"method": chosen, "why": why},
+        "verdict": {
+            "method": correction.method.name,
+            **verdict.to_dict(),
+            "test": {"R@1": gain.value, "low": gain.low, "high": gain.high},
+        },
+        "strengths": {label: each.strength for label, each in verdicts(result).items()},
         "extension": extension,
     }
     if output is not None:
@@ -117,20 +114,12 @@ def run(
         show.say(console, f"{here}/ holds {files}.")
         if can_report():
             with console.status("writing the report"):
-                report = write_report(data, output, choices, chosen, why, language)
+                report = write_report(data, output, result, language)
             show.say(console, f"The report has all numbers and pictures; open {escape(str(report))} in a browser.")
         else:
             show.say(console, escape("For a report with pictures: pip install 'unhub[report]'"))
         _next_steps(console, data, output)
     return summary
-
-
-def _transductive(data: DemoData) -> Evaluation:
-    """SN with the test queries as the bank, at the temperature that was best when dev was treated the same way."""
-    tried = variants("sn", temperatures(data))
-    on_dev = evaluate_part(data.dev, None, None, tried)
-    best = max(zip(on_dev, tried, strict=True), key=lambda pair: on_dev[pair[0]]["mrr"])[1]
-    return evaluate_part(data.test, None, None, [best])
 
 
 def _examples(console: Console, data: DemoData, correction: Correction) -> None:
@@ -217,13 +206,13 @@ def _next_steps(console: Console, data: DemoData, output: Path) -> None:
     unhub = "unhub" if shutil.which("unhub") else os.path.relpath(Path(sys.executable).with_name("unhub"))
     show.say(console, escape(f"To try other settings, open the page ({page_hint(output)}):"))
     console.print(f"    {unhub} {escape(page_command(data, output))}", soft_wrap=True)
-    show.say(console, "On your own vectors, run the same three commands:")
+    show.say(console, "On your own vectors, run the same commands:")
     here = escape(str(output))
     bank = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (
         f"check {bank}",
         f"fit {bank} --target-bank {here}/target_bank.npy -o mine.unhub",
-        f"evaluate {test} {bank} --methods none,is,sn --tau auto",
+        f"evaluate {test} {bank} --methods none,is,sn",
     ):
         console.print(f"    {unhub} {command}", soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
@@ -13,15 +13,19 @@ from rich.table import Table
 from unhub.api.diagnose import Diagnosis
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.hits import Hits
-from unhub.demo.choice import Choice
 from unhub.demo.demo_data import DemoData, Part
 from unhub.foundation.types import IntArray
 from unhub.methods import title_of
 
 SHOWN_METRICS = ("R@5", "R@10", "MnR", "skew@10", "antihub@10")
 LEGEND = (
-    "R@k: right answer in the top k, in percent. MnR: mean rank. skew@10: 0 would be fair. antihub@10: targets "
-    "never in the top 10, in percent. transductive: an upper bound, learned from the test queries themselves."
+    "strength: what the guard supports, for methods that are a bias. R@k: right answer in the top k, in percent. MnR: "
+    "mean rank. skew@10: 0 would be fair. antihub@10: targets never in the top 10, in percent. transductive: an upper "
+    "bound, learned from the test queries themselves."
+)
+NATS = (
+    "Nats say that fresh queries agree with the correction, not how many more of them find their answer. Where recall "
+    "is low, as in a language that the encoder does not know, many nats may be few points."
 )
 
 
@@ -42,7 +46,8 @@ def introduction(console: Console, data: DemoData) -> None:
     for note in data.notes:
         say(console, f"[dim]{escape(note)}[/dim]")
     test = f"{len(data.test.queries):,} test queries over {len(data.test.targets):,} targets"
-    say(console, f"{test}; {len(data.dev.queries):,} dev queries; {len(data.bank.queries):,} bank queries.")
+    other = f"{len(data.past.queries):,} other queries are the bank"
+    say(console, f"{test}; {other}, and {len(data.recent):,} more, kept apart, the recent queries.")
 
 
 def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: IntArray, most: int = 5) -> None:
@@ -57,21 +62,20 @@ def hubs(console: Console, part: Part, diagnosis: Diagnosis, top: IntArray, most
     console.print(table)
 
 
-def results(console: Console, result: Evaluation, choices: Mapping[str, Choice], upper: Evaluation) -> None:
+def results(console: Console, result: Evaluation, upper: Evaluation) -> None:
     """Every method on the test part, with intervals and the change against no correction."""
-    table = _table("method", *(f">{each}" for each in ("tau", "R@1", "95% interval", "change", *SHOWN_METRICS)))
+    table = _table("method", *(f">{each}" for each in ("strength", "R@1", "95% interval", "change", *SHOWN_METRICS)))
     base, best = result["none"]["R@1"], max(result[label]["R@1"] for label in result)
     for label in result:
-        row, choice = result[label], choices.get(result[label].method)
+        row = result[label]
         change = row["R@1"] - base
         colour = "green" if change > 0 else "red" if change < 0 else "dim"
         first = f"[bold]{row['R@1']:.1f}[/bold]" if row["R@1"] == best else f"{row['R@1']:.1f}"
         shown = "" if label == "none" else f"[{colour}]{change:+.1f}[/{colour}]"
-        table.add_row(*_cells(title_of(row.method), None if choice is None else choice.tau, first, shown, row))
+        table.add_row(*_cells(title_of(row.method), _strength(row), first, shown, row))
     ceiling = upper["sn"]
     gain = f"{ceiling['R@1'] - base:+.1f}"
-    cells = _cells("SN, transductive", ceiling.settings["tau"], f"{ceiling['R@1']:.1f}", gain, ceiling)
-    table.add_row(*cells, style="dim")
+    table.add_row(*_cells("SN, transductive", "1", f"{ceiling['R@1']:.1f}", gain, ceiling), style="dim")
     console.print(table)
     say(console, f"[dim]{LEGEND}[/dim]")
     losing = [title_of(result[label].method) for label in result if result[label]["R@1"] < base]
@@ -100,10 +104,17 @@ def _table(*titles: str, padding: int = 1) -> Table:
     return table
 
 
-def _cells(name: str, tau: float | None, first: str, change: str, row: MethodResult) -> list[str]:
+def _strength(row: MethodResult) -> str:
+    """The strength that the guard gave; nothing for a method that is no bias."""
+    if row.verdict is None or row.method == "none":
+        return ""
+    return f"{row.verdict.strength:.2g}" if row.verdict.served else "refused"
+
+
+def _cells(name: str, strength: str, first: str, change: str, row: MethodResult) -> list[str]:
     low, high = row.intervals["R@1"]
     metrics = [f"{row[each]:.1f}" for each in SHOWN_METRICS]
-    return [name, "" if tau is None else f"{tau:g}", first, f"{low:.1f} - {high:.1f}", change, *metrics]
+    return [name, strength, first, f"{low:.1f} - {high:.1f}", change, *metrics]
 
 
 def _answers(rows: IntArray, labels: Sequence[str], right: int | None) -> str:

@@ -107,7 +107,7 @@ class CappedSN(Sinkhorn):
     """SN after the best score of each bank query is lowered to its second best: s_uj <- min(s_uj, second_u).
 
     For a log of the gallery's own traffic: what a query is about may be popular, but a hub is what comes up for queries
-    that belong elsewhere. Rankings use the scores as they are.
+    that belong elsewhere. Rankings use the scores as they are. The rounds are those of SN   [pan:25, Alg. A1]
     """
 
     name: ClassVar[str] = "capped_sn"
