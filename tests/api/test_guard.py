@@ -156,6 +156,19 @@ def test_copies_in_the_bank_change_nothing_but_their_share(shop):
     np.testing.assert_allclose(weighed.bias, counted.bias, atol=1e-6)
 
 
+@pytest.mark.parametrize("duplicates", ["drop", "weigh"])
+def test_rounded_copies_in_the_bank_are_copies(duplicates, shop):
+    bank = shop["query_bank"]
+    steps = np.abs(bank).max(axis=1, keepdims=True) / 127
+    copies = np.concatenate((bank, bank[:60].astype(np.float16), np.round(bank[20:50] / steps[20:50]) * steps[20:50]))
+    correction = fitted(shop, query_bank=copies, duplicates=duplicates, tau=0.1)
+    assert correction.bank_size == BANK
+    assert correction.verdict.duplicates == pytest.approx(90 / 240)
+    times = 1.0 + (np.arange(BANK) < 60) + ((np.arange(BANK) >= 20) & (np.arange(BANK) < 50))
+    alone = {} if duplicates == "drop" else {"query_weight": times}
+    np.testing.assert_allclose(correction.bias, fitted(shop, tau=0.1, **alone).bias, atol=1e-6)
+
+
 def test_a_given_strength_keeps_copies(shop):
     twice = np.concatenate((shop["query_bank"], shop["query_bank"][:50]))
     correction = fitted(shop, query_bank=twice, strength=1)

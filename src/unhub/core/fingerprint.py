@@ -53,11 +53,6 @@ def _directions(block: FloatArray) -> FloatArray:
     return np.round(block / np.where(length > 0, length, 1), 3).astype(np.float32) + np.float32(0)
 
 
-def shared_rows(left: Sliceable, right: Sliceable, *, unit: bool = False) -> IntArray:
-    """Rows of ``left`` that are also in ``right``; with ``unit``, whatever their length."""
-    return np.flatnonzero(np.isin(row_digests(left, unit=unit), row_digests(right, unit=unit)))
-
-
 def distinct_rows(digests: IntArray) -> tuple[IntArray, IntArray]:
     """The first row of each different digest, in order, and for every row which of these it equals.
 

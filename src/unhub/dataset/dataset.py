@@ -16,7 +16,7 @@ import numpy as np
 
 from unhub.core.arrays import unit_rows
 from unhub.core.execution import Execution, Executor
-from unhub.core.fingerprint import shared_rows
+from unhub.core.near_copies import shared_rows
 from unhub.core.parameters import count, optional_count, seed_number
 from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, MODALITIES, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take

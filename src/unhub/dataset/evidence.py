@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unhub.core.fingerprint import shared_rows
+from unhub.core.near_copies import shared_rows
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.foundation.wording import argument

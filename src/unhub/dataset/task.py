@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unhub.core.execution import Execution, Executor
-from unhub.core.fingerprint import distinct_rows, row_digests, shared_rows
+from unhub.core.fingerprint import distinct_rows, row_digests
+from unhub.core.near_copies import first_copies, shared_rows
 from unhub.dataset.evidence import NONE as NO_FRESH_QUERIES
 from unhub.dataset.evidence import FreshQueries, fresh_queries
 from unhub.dataset.galleries import chosen_rows
@@ -84,13 +85,18 @@ class Task:
     def distinct(self) -> Task:
         """The task with each different bank query once, so that no copy of a held-out query is learned from.
 
-        Weights that were given are added up; so are the copies where duplicates weigh.
+        Copies that were encoded again, rounded or moved a little are copies too; the first one stays. Weights that were
+        given are added up; so are the copies where duplicates weigh.
         """
         if self.masked:  # an item of the gallery is its own query
             return self
         bank = self.query_bank if self.query_bank is not None else self.matrices[0]
-        digests = row_digests(bank, unit=self.unit and self.query_bank is not None, threads=processors())
-        rows, place = distinct_rows(digests)
+        unit = self.unit and self.query_bank is not None
+        rows, place = distinct_rows(row_digests(bank, unit=unit, threads=processors()))
+        first = first_copies(bank if len(rows) == len(place) else chosen_rows(bank, rows), unit=unit)
+        if (copied := first != np.arange(len(first))).any():
+            number = np.cumsum(~copied) - 1
+            rows, place = rows[~copied], number[first[place]]
         if len(rows) == len(place):
             return self
         weight = self.banks.query_weight
