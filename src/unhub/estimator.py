@@ -9,7 +9,7 @@ import numpy as np
 from unhub.api.fit import fit
 from unhub.core.bias import augment_targets
 from unhub.core.fingerprint import row_digests
-from unhub.core.parameters import Temperature
+from unhub.core.parameters import Strength, Temperature
 from unhub.foundation.errors import InputError
 from unhub.foundation.optional import require
 from unhub.foundation.types import FloatArray, IntArray, Similarity
@@ -25,9 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E40
 
 
 class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Neighbours by score + bias: ``unhub.fit`` as an estimator.
+    """Neighbours by score + strength * bias: ``unhub.fit`` as an estimator.
 
-    ``fit`` takes the gallery, ``transform`` takes targets, ``kneighbors`` and ``score`` take queries.
+    ``fit`` takes the gallery, ``transform`` takes targets, ``kneighbors`` and ``score`` take queries. With the default
+    strength, "auto", a bias is added as strongly as queries support that it was not fitted on, or not at all: then
+    ``fit`` warns.
 
     method: a name of ``unhub.ADDITIVE``, or an object such as ``unhub.methods.SN(tau=0.02)``.
     tau, tau1, tau2, iterations, tol, strength, k, alpha, w, gamma, reg: hyper-parameters of the method, as in
@@ -36,14 +38,17 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     bank, with the score of each vector with itself left out. That suits search within one kind of item (image to
     image), not across two (text to image).
     target_bank: (bank, dim), other targets, which dbsn and dualis need.
+    recent, judged, judged_queries, own_log: what the strength is judged by, as in ``unhub.fit``. They are parameters
+    because scikit-learn's ``fit`` takes the gallery alone.
     metric, normalize, memory: as in ``unhub.fit``, except that rows are scaled to unit length unless normalize=False.
     n_neighbors: how many neighbours ``kneighbors`` gives by default.
 
-    Fitted: ``correction_`` (all that ``unhub.Correction`` can do), ``bias_`` and ``hubness_`` (gallery,),
-    ``n_features_in_``.
+    Fitted: ``correction_`` (all that ``unhub.Correction`` can do), ``bias_`` and ``hubness_`` (gallery,) at strength
+    1, ``strength_``, ``verdict_``, ``n_features_in_``.
 
     >>> gallery = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> corrector = HubnessCorrector("is", query_bank=[[0.9, 0.5], [0.8, 0.5], [0.3, 0.8]]).fit(gallery)
+    >>> bank = [[0.9, 0.5], [0.8, 0.5], [0.3, 0.8]]  # too few to judge the strength by
+    >>> corrector = HubnessCorrector("is", query_bank=bank, strength=1).fit(gallery)
     >>> corrector.kneighbors([[0.97, 0.25]], n_neighbors=1, return_distance=False).tolist()
     [[0]]
     """
@@ -57,7 +62,7 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tau2: Temperature | None = None,
         iterations: int | None = None,
         tol: float | None = None,
-        strength: float | None = None,
+        strength: Strength | None = None,
         k: int | None = None,
         alpha: float | None = None,
         w: float | None = None,
@@ -65,6 +70,10 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         reg: float | None = None,
         query_bank: Any = None,
         target_bank: Any = None,
+        recent: Any = None,
+        judged: Any = None,
+        judged_queries: Any = None,
+        own_log: bool = False,
         metric: Similarity = "cosine",
         normalize: bool = True,
         memory: str | int | None = None,
@@ -74,6 +83,7 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.tau, self.tau1, self.tau2 = tau, tau1, tau2
         self.iterations, self.tol, self.strength = iterations, tol, strength
         self.k, self.alpha, self.w, self.gamma, self.reg = k, alpha, w, gamma, reg
+        self.recent, self.judged, self.judged_queries, self.own_log = recent, judged, judged_queries, own_log
         self.metric, self.normalize, self.memory, self.n_neighbors = metric, normalize, memory, n_neighbors
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -82,13 +92,15 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         bank = gallery if self.query_bank is None else self.query_bank
         reading: Any = {"metric": self.metric, "normalize": self.normalize, "memory": self.memory}
         banks: Any = {"query_bank": bank, "target_bank": self.target_bank, "ignore_self": self.query_bank is None}
-        self.correction_ = fit(self._method(), targets=gallery, **banks, **reading)
+        fresh: Any = {name: getattr(self, name) for name in ("recent", "judged", "judged_queries", "own_log")}
+        self.correction_ = fit(self._method(), targets=gallery, **banks, **fresh, **reading)
         self.bias_ = self.correction_.bias
         self.hubness_ = self.correction_.hubness
+        self.verdict_, self.strength_ = self.correction_.verdict, self.correction_.strength
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """[t; bias] of targets X: (targets, dim + 1) float32, for any inner-product index.
+        """[t; strength * bias] of targets X: (targets, dim + 1) float32, for any inner-product index.
 
         A row of the fitted gallery gets its fitted bias, any other row its exact bias without a refit. Queries are not
         targets: ``correction_.augment_queries`` gives their [q; 1].
@@ -105,8 +117,8 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ) -> tuple[FloatArray, IntArray] | IntArray:
         """The nearest gallery rows of queries X, nearest first: distances and indices, (query, n_neighbors) each.
 
-        The distance is 1 - (score + bias), because in scikit-learn smaller is nearer: the only place in unhub that
-        flips a sign. It may be negative; equal distances go to the lower index.
+        The distance is 1 - (score + strength * bias), because in scikit-learn smaller is nearer: the only place in
+        unhub that flips a sign. It may be negative; equal distances go to the lower index.
         """
         check_is_fitted(self)
         queries = validate_data(self, X, dtype=np.float32, reset=False)
@@ -141,7 +153,7 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return additive(method_by_name(self.method, cast(HyperParameters, given)))
 
     def _bias_of(self, targets: FloatArray) -> FloatArray:
-        """The fitted bias of rows that are in the gallery, the extended one of all others."""
+        """What is added: the fitted bias of rows that are in the gallery, the extended one of all others."""
         fitted = self.correction_._digests
         assert fitted is not None, "a correction fitted on vectors knows them"
         digests, order = row_digests(targets), np.argsort(fitted, kind="stable")
@@ -150,4 +162,5 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         bias = np.where(known, self.bias_[place], np.float32(0))
         if not known.all():
             bias[~known] = self.correction_.extend(targets[~known])
-        return bias
+        served: FloatArray = bias if self.strength_ == 1 else (self.strength_ * bias).astype(np.float32)
+        return served

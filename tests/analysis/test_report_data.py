@@ -41,7 +41,9 @@ def scores_of(folder):
 
 def dbsn_bias(folder):
     parts = {"targets": "targets", "query_bank": "bank", "target_bank": "others"}
-    return unhub.fit("dbsn", **{name: np.load(folder / f"{file}.npy") for name, file in parts.items()}, tau=TAU).bias
+    return unhub.fit(
+        "dbsn", **{name: np.load(folder / f"{file}.npy") for name, file in parts.items()}, tau=TAU
+    ).served_bias
 
 
 def test_the_headline_is_the_share_of_the_most_frequent_targets(folder, told):
@@ -240,7 +242,7 @@ def test_a_correction_is_judged_with_the_bias_in_its_file(folder, correction):
     parts = {"queries": folder / "queries.npy", "relevant": np.load(folder / "relevant.npy")}
     told = report_data(Session.open(correction, **parts))
     assert told.table.lines[1].name == "SN as saved"
-    fixed = scores_of(folder) + unhub.load(correction).bias
+    fixed = scores_of(folder) + unhub.load(correction).served_bias
     right = fixed.argmax(axis=1) == np.load(folder / "relevant.npy")
     assert told.table.lines[1].values["R@1"] == pytest.approx(100 * right.mean())
     assert told.card.files["correction"] == hashlib.sha256(correction.read_bytes()).hexdigest()

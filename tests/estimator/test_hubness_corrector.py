@@ -72,7 +72,7 @@ def test_neighbours_are_ordered_by_one_minus_score_plus_bias():
     asked = np.deg2rad([30, 36, 40, 50, 54, 60])
     queries = np.stack((np.cos(asked), np.sin(asked)), axis=1)
     plain = HubnessCorrector("none", query_bank=queries).fit(gallery)
-    corrected = HubnessCorrector("sn", tau=0.1, query_bank=queries).fit(gallery)
+    corrected = HubnessCorrector("sn", tau=0.1, strength=1, query_bank=queries).fit(gallery)
     assert plain.kneighbors(queries, 1, return_distance=False).ravel().tolist() == [2] * 6
     assert corrected.hubness_.argmax() == 2
     found = corrected.kneighbors(queries, 1, return_distance=False).ravel()
@@ -125,19 +125,44 @@ def test_transform_augments_fitted_and_unseen_targets(world):
     assert augmented.shape == (120, 25)
     assert augmented.dtype == np.float32
     np.testing.assert_allclose(augmented[:, :-1], targets, atol=1e-6)
-    np.testing.assert_array_equal(augmented[:80, -1], corrector.bias_)
-    np.testing.assert_array_equal(augmented[80:, -1], corrector.correction_.extend(targets[80:]))
+    served = corrector.correction_.served_bias
+    assert 0 < corrector.strength_ < 1, "the bank alone supports less than all of it"
+    np.testing.assert_array_equal(served, np.float32(corrector.strength_) * corrector.bias_)
+    np.testing.assert_array_equal(augmented[:80, -1], served)
+    unseen = corrector.correction_.extend(targets[80:])
+    np.testing.assert_array_equal(augmented[80:, -1], np.float32(corrector.strength_) * unseen)
     np.testing.assert_allclose(corrector.correction_.extend(targets[:80]), corrector.bias_, atol=1e-5)
     products = corrector.correction_.augment_queries(queries) @ augmented[:80].T
     found = corrector.kneighbors(queries, 1, return_distance=False).ravel()
     np.testing.assert_array_equal(products.argmax(axis=1), found)
 
 
+def test_a_refused_correction_serves_the_scores_as_they_are(world):
+    targets, queries, _, bank = world
+    with pytest.warns(UnhubWarning, match="REFUSE: 6 different bank queries are too few"):
+        refused = HubnessCorrector(query_bank=bank[:6]).fit(targets)
+    assert (refused.strength_, refused.verdict_.decision) == (0.0, "refuse")
+    assert np.abs(refused.bias_).max() > 0, "the bias is there to be looked at"
+    plain = HubnessCorrector("none", query_bank=bank).fit(targets)
+    np.testing.assert_array_equal(refused.kneighbors(queries, 3)[1], plain.kneighbors(queries, 3)[1])
+    assert not refused.transform(targets)[:, -1].any()
+
+
+def test_recent_and_judged_queries_reach_the_verdict(world):
+    targets, queries, right, bank = world
+    fresh = {"recent": queries, "judged": right}
+    corrector = HubnessCorrector(query_bank=bank, **fresh).fit(targets)
+    expected = unhub.fit("sn", targets=targets, query_bank=bank, normalize=True, **fresh).verdict
+    assert [each.source for each in corrector.verdict_.evidence] == ["bank", "recent", "judged"]
+    assert corrector.verdict_ == expected
+    assert corrector.verdict_.checked == ("noise", "mismatch", "popularity")
+
+
 def test_rows_are_found_in_any_order_and_any_precision(world):
     targets, _, _, bank = world
     corrector = HubnessCorrector(query_bank=bank).fit(targets.astype(np.float64))
     order = np.random.default_rng(3).permutation(120)
-    np.testing.assert_array_equal(corrector.transform(targets[order])[:, -1], corrector.bias_[order])
+    np.testing.assert_array_equal(corrector.transform(targets[order])[:, -1], corrector.correction_.served_bias[order])
 
 
 def test_lengths_do_not_matter_unless_they_are_meant_to(world):

@@ -46,7 +46,7 @@ def test_what_is_shown_is_what_is_searched(saved, experiment):
     _, scene = played(subject, strength=0.8)
     assert (scene.after.top[:, :10] == correction.search(queries, k=10).rows).all()
     assert (scene.before.top[:, :10] == correction.search(queries, k=10, corrected=False).rows).all()
-    assert scene.after.bias == pytest.approx(correction.bias, abs=1e-6)
+    assert scene.after.bias == pytest.approx(correction.served_bias, abs=1e-6)
     shown = view(subject, scene)
     assert shown.headline.sentence.startswith("1 of 120 targets takes ")
     assert " with DBSN. Fair would be " in shown.headline.sentence
@@ -59,7 +59,7 @@ def test_it_opens_as_saved_with_its_own_strength(saved, experiment):
     described = about(Session.open(path, queries=str(experiment.parent / "queries.npy")), encoder=True)
     assert described.opening.method == SAVED
     _, scene = played(Session.open(path, queries=str(experiment.parent / "queries.npy")))
-    assert scene.settings.strength == 0.8
+    assert (scene.settings.strength, scene.strength) == (None, 0.8)
     assert described.encoder
     assert described.directions[0].judged is False
 
@@ -109,7 +109,7 @@ def test_weights_of_bank_queries_count(experiment, tmp_path):
     unhub.fit("is", targets=targets, query_bank=bank, tau=0.1, query_weight=weight).save(tmp_path / "weighed.unhub")
     beside = {"queries": str(here / "queries.npy"), "targets": str(here / "targets.npy")}
     subject = Session.open(tmp_path / "weighed.unhub", **beside)
-    stage, scene = played(subject)
+    stage, scene = played(subject, strength=1.0)
     terms = weight * np.exp((bank.astype(float) @ targets[7].astype(float)) / 0.1)
     assert hub_card(scene, 7).contributions[0].share == pytest.approx((terms / terms.sum()).max(), rel=1e-3)
     again = stage.before_after(ViewSettings("search", FITTED_BANK, "is", 0.1, 1.0, 5))

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from unhub.analysis.session import Session
+from unhub.api.verdict import Verdict
 from unhub.dataset import TEST_QUERIES, Dataset
 from unhub.dataset.dataset import FITTED_BANK
 from unhub.dataset.sources import ALIGNED, ARGUMENTS, LABELS, Labels
@@ -16,6 +17,7 @@ from unhub.methods import HyperParameters, Method, settings
 from unhub.stores.address import is_address, without_secrets
 
 TEST = ("queries", "targets", "scores", "query_ids", "target_ids", "target_prior")
+FRESH = ("recent", "judged", "judged_queries", "clicks")
 BANK = ("queries", "targets", "weights", "scores", "cross_scores", "target_scores")
 
 OPTIONS = HyperParameters.__annotations__
@@ -43,6 +45,8 @@ def _of_dataset(session: Session, direction: str, bank: str, method: Method) -> 
         parts["queries"] = parts["targets"]
     if bank != TEST_QUERIES:
         parts |= {ARGUMENTS[part]: getattr(data.banks[bank], part) for part in BANK}
+        if _guarded(method):
+            parts |= {part: sources[part] for part in FRESH}
     words = [word for name, at in parts.items() if at is not None for word in (_flag(name), _address(at))]
     relevant, reading = _relevant(data), _reading(session, direction, bank)
     if relevant is None:
@@ -51,6 +55,8 @@ def _of_dataset(session: Session, direction: str, bank: str, method: Method) -> 
         return _joined(["unhub", "diagnose", *pairs, *reading])
     words += ["--direction", "reverse"] if session.way(direction) == "reverse" else []
     words += ["--ties", session.ties] + (["--ignore-self"] if data.ignore_self else [])
+    words += ["--own-log"] if data.own_log else []
+    words += ["--duplicates", data.duplicates] if data.duplicates != "drop" else []
     return _evaluation([*words, *reading], relevant, method)
 
 
@@ -74,6 +80,7 @@ def _of_correction(session: Session, bank: str, method: Method, *, saved: bool) 
     second = None if second is None or second is its.target_bank else _address(second)
     lacking = bool(method.requires) and second is None
     lacking |= its.query_bank is None or its.weights is not None or its._prior_mean != 1.0
+    lacking |= _guarded(method) and not _from_bank_alone(its.verdict)
     if saved and (lacking or data.kind == "scores"):
         return _joined(["unhub", "evaluate", "--correction", path, *asked, *targets, "--relevant", relevant])
     if bank != TEST_QUERIES and its.query_bank is not None:
@@ -111,9 +118,23 @@ def _address(source: object) -> str:
     return os.fspath(source)
 
 
+def _guarded(method: Method) -> bool:
+    """Whether the guard chooses its strength."""
+    return getattr(method, "strength", None) == "auto"
+
+
+def _from_bank_alone(verdict: Verdict) -> bool:
+    """Whether the guard comes to this verdict again from the bank that is in the file."""
+    return (
+        verdict.reason == "judged" and not verdict.own_log and all(each.source == "bank" for each in verdict.evidence)
+    )
+
+
 def _evaluation(words: Sequence[str], relevant: str, method: Method) -> str:
     names = ",".join(dict.fromkeys(("none", method.name)))
-    values = {name: value for name, value in settings(method).items() if value is not None and name in OPTIONS}
+    values = {
+        name: value for name, value in settings(method).items() if value not in (None, "auto") and name in OPTIONS
+    }
     texts = {name: f"{value:.6g}" if isinstance(value, float) else str(value) for name, value in values.items()}
     chosen = [word for name, text in texts.items() for word in (_flag(name), text)]
     return _joined(["unhub", "evaluate", *words, "--relevant", relevant, "--methods", names, *chosen])

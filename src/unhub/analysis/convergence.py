@@ -60,7 +60,8 @@ def convergence(evaluated: EvaluatedDataset) -> tuple[list[Convergence], list[st
     lines, notes = [], []
     rows = [row for row in evaluated.evaluation.rows.values() if method_class(row.method).potentials]
     for row in rows:
-        banks = evaluated.task.banks
+        judged = row.verdict is not None and row.verdict.reason == "judged"
+        banks = (evaluated.task.distinct if judged else evaluated.task).banks
         settings: Any = {name: value for name, value in row.settings.items() if value is not None}
         chosen = method(row.method, settings)
         saved = evaluated.saved and row.label == evaluated.label
@@ -68,9 +69,8 @@ def convergence(evaluated: EvaluatedDataset) -> tuple[list[Convergence], list[st
             notes.append(f"{chosen.title} cannot be run again: its target bank is not in the file of the correction.")
             continue
         errors, bias = errors_of(chosen, banks)
-        strength = float(row.settings.get("strength", 1.0))
-        off = 0.0 if row.bias is None else float(np.abs(strength * bias - row.bias).max())
-        if saved and off > SAME * float(chosen.temperature or 0):
+        correction = evaluated.session.data.correction
+        if saved and float(np.abs(bias - correction.bias).max()) > SAME * float(chosen.temperature or 0):
             notes.append(f"{chosen.title} was fitted with more than its file holds, so its rounds are not shown.")
             continue
         lines.append(Convergence(row.label, chosen.title, errors, row.settings.get("tol")))

@@ -82,7 +82,8 @@ def contributions(ranked: BeforeAfter, target: int, most: int = MOST_ROWS) -> li
     shares = _shares(ranked, scores, ranked.sample.data.correction.weights if whole else ranked.task.banks.query_weight)
     order = np.argsort(-(scores if shares is None else shares), kind="stable")[:most]
     order = order[np.isfinite(scores[order])]
-    rows = order if whole else bank.rows[order]
+    kept = ranked.task.kept
+    rows = order if whole else bank.rows[order if kept is None else kept[order]]
     return [
         Contribution(row, bank.name_of(row), float(scores[at]), None if shares is None else float(shares[at]))
         for at, row in zip(order.tolist(), rows.tolist(), strict=True)
@@ -139,6 +140,9 @@ def _shares(ranked: BeforeAfter, scores: FloatArray, weight: FloatArray | None) 
     potentials: FloatArray = np.zeros(len(scores))
     if ranked.bias.potentials is not None:
         potentials = ranked.bias.potentials
+        if potentials.ndim == 2:  # capped: beside the potential of each bank query, its second best score
+            potentials, caps = potentials
+            scores = np.minimum(scores, caps)
     elif weight is not None:
         potentials = tau * np.log(weight)
     logits = (scores.astype(np.float64) + potentials) / tau

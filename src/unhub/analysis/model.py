@@ -30,10 +30,57 @@ class Headline:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether to use a correction, and why, in one sentence."""
+    """Whether a correction helps, as measured on the test queries, in one sentence."""
 
     kind: Kind
     sentence: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The guard's verdict on a correction, from queries that it was not fitted on; test queries have no part in it.
+
+    decision: "apply", "apply weaker" or "refuse". strength: that is served; 0 where it is refused. reason: "judged";
+    "given" for a strength of one's own; "transductive" where the test queries are the bank. checks: for noise, mismatch
+    and popularity, whether it was looked at.
+    """
+
+    decision: str
+    strength: float
+    reason: str
+    headline: str
+    sentence: str
+    evidence: list[GuardEvidence]
+    checks: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class GuardEvidence:
+    """What some queries say of the strength: the one they support, and the gain there in nats per query."""
+
+    source: str
+    """bank, recent or judged"""
+    name: str
+    strength: float
+    gain: float
+    standard_error: float
+    queries: int
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """One look of ``unhub monitor`` at a correction that is served: a line of its history file, as JSON.
+
+    date: ISO 8601. gain: of the correction on that day's queries, in nats per query, and its standard_error. strength:
+    that they support. churn: the share of the first places that changed since the look before. hubs: new hubs.
+    """
+
+    date: str
+    gain: float
+    standard_error: float
+    strength: float
+    churn: float | None = None
+    hubs: int | None = None
 
 
 @dataclass(frozen=True)
@@ -221,6 +268,8 @@ class Sweep:
     transductive: bool = False
     rounds: int = 1
     """draws for each place; with more than one, low and high are the spread over draws"""
+    strength: str = ""
+    """at which strength the corrections were served"""
 
 
 @dataclass(frozen=True)
@@ -319,6 +368,9 @@ class ReportData:
     judged: bool
     headline: Headline
     verdict: Verdict
+    """measured on the test queries"""
+    guard: Guard | None
+    """at which strength to serve the correction; None for a method that is no bias"""
     table: ResultsTable
     occurrences: list[Occurrence]
     lorenz: Lorenz
@@ -330,6 +382,8 @@ class ReportData:
     sweeps: list[Sweep]
     card: Provenance
     notes: list[str] = field(default_factory=list)
+    history: list[HistoryPoint] = field(default_factory=list)
+    """what was monitored of the correction, oldest first"""
     pictures: dict[str, Path] = field(default_factory=dict)
     """of the queries (q12) and targets (t12) in the report"""
 

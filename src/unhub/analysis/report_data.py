@@ -15,11 +15,11 @@ from unhub.analysis.convergence import convergence
 from unhub.analysis.distributions import heat_map, lorenz, occurrences
 from unhub.analysis.evaluated import EvaluatedDataset, evaluate_dataset, subtitle
 from unhub.analysis.hubs import top_hubs
-from unhub.analysis.model import Examples, Provenance, ReportData, Verdict
+from unhub.analysis.model import Examples, HistoryPoint, Provenance, ReportData, Verdict
 from unhub.analysis.results_table import results_table
 from unhub.analysis.saved_sweeps import saved_sweeps
 from unhub.analysis.session import Session
-from unhub.analysis.verdict import headline, verdict
+from unhub.analysis.verdict import guard_of, headline, verdict
 from unhub.foundation import VERSION
 from unhub.foundation.types import Progress
 from unhub.methods import Method, title_of
@@ -41,6 +41,7 @@ def report_data(
     about: str | None = None,
     noun: str | None = None,
     notes: Sequence[str] = (),
+    history: Sequence[HistoryPoint] = (),
     progress: Progress | None = None,
 ) -> ReportData:
     """The report of a session.
@@ -48,6 +49,7 @@ def report_data(
     direction, bank, method: what to show; the first by default, dbsn or sn, or the method of a correction.
     methods: with settings of their own, in the table of a correction. sweeps: folders that may hold saved sweeps.
     command: makes the report again. judgement: a verdict from other queries. title, about, noun, notes: words for it.
+    history: what was monitored of the correction, oldest first.
     """
     evaluated = evaluate_dataset(session, direction, bank, method, methods, progress)
     pair, data = evaluated.pair, session.data
@@ -84,6 +86,7 @@ def report_data(
         judged=session.judged,
         headline=headline(counts[0], counts[1], 1, noun, name),
         verdict=judgement or verdict(gain, name, corrected=True, shared=evaluated.shared),
+        guard=None if evaluated.after.verdict is None else guard_of(evaluated.after.verdict),
         table=table,
         occurrences=occurrences(pair),
         lorenz=lorenz(pair),
@@ -95,6 +98,7 @@ def report_data(
         sweeps=found,
         card=_provenance(evaluated, command),
         notes=[*notes, *data.notes, *_unplayed(evaluated), *not_run, *left_out],
+        history=list(history),
         pictures=_pictures(evaluated, [each.target for each in hubs], changed),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from unhub.analysis.model import Sweep, SweepLine
 from unhub.dataset import Dataset
 from unhub.experiments.hashes import contents
-from unhub.experiments.sweep_cache import Point, point_of
+from unhub.experiments.sweep_cache import Point, point_of, strength_note
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import read_regular
 from unhub.methods import title_of
@@ -70,6 +70,7 @@ def sweep_of(about: dict[str, Any], points: list[Point]) -> Sweep:
         bank=str(about.get("bank") or ""),
         transductive=not about.get("bank") and about["over"] != "bank-source",
         rounds=len({point.round for point in drawn}),
+        strength="" if about["over"] == "strength" else strength_note(drawn),
     )
 
 

@@ -15,9 +15,10 @@ from unhub.api.correction import Correction
 from unhub.api.evaluate import UNSEEN
 from unhub.api.evaluation import MethodResult
 from unhub.api.fitted_vectors import saved_bias
-from unhub.api.guard import GuardedBias, finite
+from unhub.api.guard import GuardedBias, estimate_bias
 from unhub.api.ranking_pair import RankingPair
 from unhub.api.running import Options, measure_method
+from unhub.api.verdict import Verdict, given
 from unhub.core.bias import Bias
 from unhub.core.parameters import strength_number
 from unhub.dataset import TEST_QUERIES, Dataset, Items, Task
@@ -82,7 +83,7 @@ class ViewSettings:
     tau: float | None = None
     """None: the session's"""
     strength: float | None = None
-    """None: 1, or that of a saved correction"""
+    """None: what the guard supports, or that of a saved correction"""
     k: int = 10
 
 
@@ -156,6 +157,9 @@ class BeforeAfter:
     before: MethodResult
     after: MethodResult
     bias: Bias | None
+    """at strength 1, also where it is refused"""
+    guard: Verdict | None = None
+    """at which strength to serve it, and why; None for what is no bias"""
     notes: tuple[str, ...] = ()
 
     @property
@@ -163,6 +167,11 @@ class BeforeAfter:
         """Both rankings with relevance and items."""
         its = self.sample
         return RankingPair(self.before, self.after, its.relevance, its.queries, its.targets)
+
+    @property
+    def strength(self) -> float:
+        """What the bias is multiplied by here."""
+        return 1.0 if self.after.verdict is None else self.after.verdict.strength
 
     @property
     def transductive(self) -> bool:
@@ -345,20 +354,24 @@ class Session:
         available = self.methods_of(settings.direction, settings.bank)
         if settings.method not in available:
             raise InputError("method", f"is {settings.method!r}", f"with this bank there are {', '.join(available)}")
-        if settings.strength is None:
-            own = self.method(SAVED, settings.direction, settings.bank) if settings.method == SAVED else None
-            settings = replace(settings, strength=float(getattr(own, "strength", 1.0)))
-        strength_number("strength", settings.strength)
-        chosen, bias, notes = self._estimate(sample, settings, wanted)
+        if settings.strength is not None:
+            strength_number("strength", settings.strength)
+        chosen, known, notes = self._estimate(sample, settings, wanted)
+        guarded = self._estimate(sample, replace(settings, strength=None), wanted)[1]
+        served = known
+        if known is not None and settings.strength is not None:
+            served = replace(known, verdict=given(settings.strength))
         before = self._rank(sample, settings, method("none"), None, wanted)
-        after = before if settings.method == "none" else self._rank(sample, settings, chosen, bias, wanted)
+        after = before if settings.method == "none" else self._rank(sample, settings, chosen, served, wanted)
         if settings.method == SAVED:
             bank = None if self.fitted_on is None else bank
             notes = (UNSEEN,) if bank is None else ()
         elif settings.method != "none" and bank is not None and bank.note is not None:
             notes = (bank.note, *notes)
-        task = self.task(settings.direction, settings.bank)
-        return BeforeAfter(settings, sample, bank, task, chosen, before, after, bias, notes)
+        task = self.task_of(chosen, settings.direction, settings.bank)
+        bias = None if known is None else known.bias
+        guard = None if guarded is None or settings.method == "none" else guarded.verdict
+        return BeforeAfter(settings, sample, bank, task, chosen, before, after, bias, guard, notes)
 
     def task(self, direction: str, bank: str) -> Task:
         """What methods run on: the sample of a direction with a bank."""
@@ -370,40 +383,53 @@ class Session:
                 del self._tasks[next(iter(self._tasks))]
             return task
 
+    def task_of(self, chosen: Method, direction: str, bank: str) -> Task:
+        """What a method is estimated on: each different bank query once where the guard chooses its strength."""
+        task = self.task(direction, bank)
+        guarded = is_additive(chosen) and chosen.strength == "auto" and not task.own_bank
+        return task.distinct if guarded else task
+
     def _estimate(
         self, sample: DirectionSample, settings: ViewSettings, wanted: Wanted
-    ) -> tuple[Method, Bias | None, tuple[str, ...]]:
-        """The method as it is used, its bias at strength 1 where it is one, and notes."""
+    ) -> tuple[Method, GuardedBias | None, tuple[str, ...]]:
+        """The method as it is used, its bias with the verdict on it where it is one, and notes.
+
+        The temperature does not depend on the strength: whoever moves one keeps the other. Nor does the bias, unless
+        the bank repeats queries, which count once only where the guard chooses the strength.
+        """
         asked = self.method(settings.method, settings.direction, settings.bank)
+        own = {} if settings.strength is None else {"strength": settings.strength}
         if settings.method == SAVED:
-            return configure(asked, {"strength": settings.strength}), sample.fitted, ()
+            return configure(asked, own), sample.fitted, ()
         if settings.tau is not None:
             if asked.temperature is None:
                 raise InputError("tau", f"is {settings.tau:g}, but {asked.name} has no temperature", "leave it out")
             asked = asked.at(settings.tau)
+        usual = self.task_of(asked, settings.direction, settings.bank)
+        same = not own or not usual.repeated
 
-        def estimate() -> tuple[ResolvedMethod, Bias | None]:
-            banks = self.task(settings.direction, settings.bank).banks
-            resolved = resolve(asked, banks.queries)
-            if not is_additive(resolved.method):
+        def estimate() -> tuple[ResolvedMethod, GuardedBias | None]:
+            resolved = resolve(asked, usual.banks.queries)
+            chosen = resolved.method if same else configure(resolved.method, own)
+            if not is_additive(chosen):
                 return resolved, None
-            return resolved, finite(resolved.method, resolved.method.estimate(banks), banks.queries.shape[1])
+            return resolved, estimate_bias(chosen, usual if same else self.task(settings.direction, settings.bank))
 
-        key = ("bias", settings.direction, settings.bank, settings.method, settings.tau)
-        resolved, bias = self._once(key, estimate, wanted)
-        return configure(resolved.method, {"strength": settings.strength}), bias, resolved.notes
+        key = ("bias", settings.direction, settings.bank, settings.method, settings.tau, same)
+        resolved, known = self._once(key, estimate, wanted)
+        return configure(resolved.method, own), known, resolved.notes + (() if known is None else known.notes)
 
     def _rank(
-        self, sample: DirectionSample, settings: ViewSettings, chosen: Method, bias: Bias | None, wanted: Wanted
+        self, sample: DirectionSample, settings: ViewSettings, chosen: Method, known: GuardedBias | None, wanted: Wanted
     ) -> MethodResult:
         bank = settings.bank if chosen.name != "none" else next(iter(sample.banks))
         metrics = (*(RETRIEVAL if sample.judged else ()), *UNEVEN)
         options = Options(metrics, self.ties, None, self.data.ignore_self, 1, self.seed, False, None)
-        key = ("ranking", settings.direction, bank, chosen, bias is sample.fitted)
+        key = ("ranking", settings.direction, bank, chosen, settings.method == SAVED)
 
         def rank() -> MethodResult:
             task = self.task(settings.direction, bank)
-            return measure_method(chosen.name, ResolvedMethod(chosen), task, options, bias)[0]
+            return measure_method(chosen.name, ResolvedMethod(chosen), task, options, known)[0]
 
         return self._once(key, rank, wanted)
 

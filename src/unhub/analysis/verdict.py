@@ -1,10 +1,14 @@
-"""The headline and the verdict: what changed, in numbers, and whether to use the correction."""
+"""The headline, the verdict that these queries give, and that of the guard, as plain data."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import get_args
+
 import numpy as np
 
-from unhub.analysis.model import Estimate, Headline, Verdict
+from unhub.analysis.model import Estimate, Guard, GuardEvidence, Headline, Verdict
+from unhub.api import verdict as guard
 from unhub.api.evaluation import MethodResult
 from unhub.foundation.tables import percent
 from unhub.foundation.types import AnyArray, IntArray
@@ -67,6 +71,18 @@ def verdict(gain: Estimate | None, title: str, *, corrected: bool, shared: float
     if gain.high < 0:
         return Verdict("do not use", f"{title} hurts: {facts}.{bound}{advice}")
     return Verdict("unclear", f"The effect of {title} may be chance: {facts}.{bound}{advice}")
+
+
+def guard_of(verdict: guard.Verdict) -> Guard:
+    """The guard's verdict as plain data.
+
+    >>> guard_of(guard.given(0.5)).headline
+    'APPLY at strength 0.5'
+    """
+    its = verdict
+    evidence = [GuardEvidence(name=guard.NAMES[each.source], **asdict(each)) for each in its.evidence]
+    checks = {name: name in its.checked for name in get_args(guard.Check)}
+    return Guard(its.decision, its.strength, its.reason, its.headline, its.sentence, evidence, checks)
 
 
 def _share(counts: IntArray, heads: int) -> float:

@@ -9,13 +9,13 @@ import numpy as np
 
 from unhub.analysis.changes import ranks
 from unhub.analysis.commands import command_of
-from unhub.analysis.model import Estimate, Headline, ResultLine, Verdict
+from unhub.analysis.model import Estimate, Guard, Headline, ResultLine, Verdict
 from unhub.analysis.session import SAVED, BeforeAfter, Session, ViewSettings, listed_name, temperature
-from unhub.analysis.verdict import gain_of, headline, verdict
+from unhub.analysis.verdict import gain_of, guard_of, headline, verdict
 from unhub.api.evaluation import MethodResult
 from unhub.experiments.run import RETRIEVAL
 from unhub.foundation.safe_text import printable
-from unhub.methods import settings, title_of
+from unhub.methods import title_of
 
 ROUNDS = 2000
 """of the bootstrap behind a verdict, as everywhere else"""
@@ -27,8 +27,13 @@ class View:
 
     setting: ViewSettings
     tau: float | None
+    strength: float | None
+    """that is served; None for what is no bias"""
     headline: Headline
     verdict: Verdict
+    """measured on these queries"""
+    guard: Guard | None
+    """at which strength to serve the correction, from queries that it was not fitted on"""
     lines: list[ResultLine]
     counts_before: list[int]
     counts_after: list[int]
@@ -55,11 +60,15 @@ def view(session: Session, ranked: BeforeAfter) -> View:
     if corrected:
         lines.append(_line(ranked, ranked.after, chosen.method, gain, moves))
     bias = ranked.after.bias if corrected else None
+    if bias is not None and ranked.strength == 0 and ranked.bias is not None:  # nothing is served: for inspection
+        bias = ranked.bias.values
     return View(
         setting=chosen,
         tau=temperature(ranked.method) if corrected else None,
+        strength=None if ranked.guard is None else ranked.strength,
         headline=headline(before, after, chosen.k, its.noun, title if corrected else None),
         verdict=verdict(gain, title, corrected=corrected, shared=shared),
+        guard=None if ranked.guard is None else guard_of(ranked.guard),
         lines=lines,
         counts_before=before.tolist(),
         counts_after=after.tolist(),
@@ -95,7 +104,7 @@ def _line(
         better=moves[0],
         same=moves[1],
         worse=moves[2],
-        settings=settings(ranked.method) if corrected else {},
+        settings=dict(row.settings) if corrected else {},
         status=row.status,
         seconds=round(row.seconds, 4),
     )

@@ -277,7 +277,7 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
         shared = result.settings["test_queries_in_bank"]
         who = f"{shared:,} test queries are also in" if shared else "the test queries themselves are"
         notes.append(f"transductive: {who} the bank; no deployed system has them in advance")
-    notes += _strengths(result)
+    notes += strength_notes(result)
     if "R@1" in next(iter(result.rows.values())).intervals:
         half = max((high - low) / 2 for low, high in (row.intervals["R@1"] for row in result.rows.values()))
         notes.append(f"{LEVEL:.0%} intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
@@ -287,7 +287,7 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
     return (*notes, *(f"{name}: {why}" for name, why in result.skipped.items()))
 
 
-def _strengths(result: Evaluation) -> list[str]:
+def strength_notes(result: Evaluation) -> list[str]:
     """At which strength each method was served, and what was not looked at for it."""
     verdicts = {label: row.verdict for label, row in result.rows.items() if row.verdict is not None}
     judged = {label: each for label, each in verdicts.items() if each.reason == "judged"}

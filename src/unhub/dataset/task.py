@@ -18,7 +18,7 @@ from unhub.dataset.reader import Reader, same_rows
 from unhub.dataset.sources import Bank
 from unhub.executors import processors
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray, Progress
+from unhub.foundation.types import FloatArray, IntArray, Progress
 from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import Method
@@ -51,7 +51,8 @@ class Task:
     fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is
     to be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank
     count as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was
-    left out because it repeats another query. spread: of the bank's scores, where it was measured before.
+    left out because it repeats another query; kept: the rows that were not, None for all of them. spread: of the
+    bank's scores, where it was measured before.
     """
 
     direction: str
@@ -74,6 +75,7 @@ class Task:
     weighed: bool = False
     unit: bool = False
     repeated: float = 0.0
+    kept: IntArray | None = None
     spread: Spread | None = None
 
     @property
@@ -104,7 +106,7 @@ class Task:
             weight = np.bincount(place, weights=weight).astype(np.float64)
         banks = replace(select_banks(self.banks, rows), query_weight=weight)
         own = None if self.query_bank is None else chosen_rows(self.query_bank, rows)
-        return replace(self, banks=banks, query_bank=own, repeated=1 - len(rows) / len(place))
+        return replace(self, banks=banks, query_bank=own, repeated=1 - len(rows) / len(place), kept=rows)
 
 
 def vector_task(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from unhub.api.evaluation import strength_notes
 from unhub.api.normalize import normalize
 from unhub.dataset import Dataset
 from unhub.experiments.result import QUERY_AWARE, SPARSITY, Block, ResultTable, Row, block
@@ -103,7 +104,7 @@ def _floored(row: Row) -> Row:
 
 def _split(name: str, whole: Block) -> list[Block]:
     """The rows of one bank, no correction first, and those of both, if it has both."""
-    single = tuple(row for row in whole.rows if row.method in ("none", *ONE_BANK))
+    single = tuple(row for row in whole.rows if row.method not in TWO_BANKS)
     bank = f"{name} & {name}"
     both = tuple(replace(row, bank=bank) for row in whole.rows if row.method in TWO_BANKS)
     blocks = [replace(whole, rows=single), Block(bank, both, whole.evaluations)]
@@ -177,4 +178,20 @@ def result_table(name: str, run: Run) -> ResultTable:
     table = chosen.make(run)
     evaluations = (each for block in table.blocks for each in block.evaluations.values())
     notes = dict.fromkeys(note for each in evaluations for note in each.notes)
-    return replace(table, name=chosen.name, notes=(*table.notes, *notes), facts=facts)
+    return replace(table, name=chosen.name, notes=(*table.notes, *notes), strengths=_strengths(run, table), facts=facts)
+
+
+def _strengths(run: Run, table: ResultTable) -> tuple[str, ...]:
+    """At which strength the rows were served: as the guard has it, or 1 in the paper's protocols."""
+    rows: dict[str, list[str]] = {}
+    evaluations = [(each.bank, way, one) for each in table.blocks for way, one in each.evaluations.items()]
+    for bank, way, evaluation in evaluations:
+        for note in strength_notes(evaluation):
+            rows.setdefault(note, []).append(f"{bank.partition(' & ')[0]} {way}")
+    whole = len({(bank.partition(" & ")[0], way) for bank, way, _ in evaluations})
+    if rows:
+        return tuple(
+            note if len(set(at)) == whole else f"{', '.join(dict.fromkeys(at))}: {note}" for note, at in rows.items()
+        )
+    given = run.data.settings.get("strength")
+    return (f"strength 1: that of the protocol {run.preset.name}" if given is None else f"strength {given}, as given",)

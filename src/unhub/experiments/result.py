@@ -78,6 +78,8 @@ class ResultTable:
     metrics: tuple[str, ...]
     blocks: tuple[Block, ...]
     notes: tuple[str, ...] = ()
+    strengths: tuple[str, ...] = ()
+    """at which strength the rows were served, and why, in a sentence or more"""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """hashes of the files, seeds, versions"""
 

@@ -18,7 +18,8 @@ from unhub.experiments.protocols import Preset
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import Progress
 from unhub.foundation.wording import setting, spoken
-from unhub.methods import COSINE_LIMIT, Method, method_class
+from unhub.methods import COSINE_LIMIT, CappedSN, Method, method_class
+from unhub.methods.sn_dbsn import for_own_log
 from unhub.metrics import metric
 from unhub.scores import spread
 
@@ -37,7 +38,7 @@ RANK = "MnR"
 """its value per query is the rank; always computed, since queries are compared by it"""
 ONE_BANK = ("is", "dis", "sn")
 TWO_BANKS = ("dualis", "dualdis", "dbsn")
-AFTER = ("dbsn", "sn")
+AFTER = ("dbsn", "capped_sn", "sn")
 """the correction beside no correction in figures and reports: the first of these that a bank serves"""
 
 
@@ -71,10 +72,14 @@ class Run:
         return OF_SETS.get(name) or by_task.get(self.data.task_type, RETRIEVAL)
 
     def method(self, name: str, direction: str, *, banked: bool) -> Method:
-        """A method with the settings of the protocol and of the dataset; banked: with a bank of other queries."""
+        """A method with the settings of the protocol and of the dataset; banked: with a bank of other queries.
+
+        Of the gallery's own log, unhub's own protocol takes capped SN in place of SN, as ``fit`` does.
+        """
         data = self.data
         with data.words():
-            return self.preset.method(name, data.modality, direction, banked=banked, settings=data.settings)
+            chosen = self.preset.method(name, data.modality, direction, banked=banked, settings=data.settings)
+        return for_own_log(chosen) if banked and data.own_log and not self.preset.published else chosen
 
     def methods(self, names: Sequence[str], direction: str, *, banked: bool) -> list[Method]:
         """These methods, each as ``method`` gives it."""
@@ -188,6 +193,6 @@ def _selection(evaluation: Evaluation, methods: tuple[str, ...], metrics: tuple[
             row, values=chosen(row.values), intervals=chosen(row.intervals), per_query=chosen(row.per_query, RANK)
         )
         for label, row in evaluation.rows.items()
-        if row.method in methods
+        if row.method in methods or (row.method == CappedSN.name and "sn" in methods)
     }
     return replace(evaluation, rows=rows, metrics=metrics)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,19 @@ class Point:
     settings: dict[str, Any]
     label: str = ""
     """the name of a source, where the place is one"""
+
+
+def strength_note(points: Sequence[Point]) -> str:
+    """At which strength the corrections of a sweep were served; "" of one over strengths.
+
+    >>> point = Point(0.1, 0, "val", "sn", {}, None, {"strength": 0.5})
+    >>> strength_note([point, replace(point, settings={"strength": 0.75})])
+    'strength: 0.5 to 0.75, at each place what held-out queries support'
+    """
+    served = {float(each.settings["strength"]) for each in points if each.settings.get("strength") is not None}
+    if served <= {1.0}:
+        return "strength 1" if served else ""
+    return f"strength: {min(served):g} to {max(served):g}, at each place what held-out queries support"
 
 
 class SweepCache:

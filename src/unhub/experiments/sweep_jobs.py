@@ -86,15 +86,20 @@ class SweepSettings:
 
 
 def _hyper_parameter(name: str, places: Sequence[float], sweep: SweepSettings) -> Iterator[Job]:
-    """IS, SN and, with a bank of targets, DBSN at each value of a hyper-parameter that they have."""
+    """IS, SN and, with a bank of targets, DBSN at each value of a hyper-parameter that they have.
+
+    Rounds are compared at one strength, 1 unless the settings have another: the guard would hide what more of them do.
+    """
     yield sweep.uncorrected()
+    given = sweep.run.data.settings.get("strength", 1.0)
+    fixed = {"strength": given} if name == "iterations" and given != "auto" else {}
     if name == "tau" and sweep.relative:
         std = spread(sweep.run.data.test_scores()).std
         places = [std * each for each in RELATIVE]
 
     def job(value: float) -> list[Point]:
         methods = [each for each in sweep.methods(*METHODS) if name in settings(each)]
-        return sweep.points(float(value), [method(each, cast(Any, {name: value})) for each in methods])
+        return sweep.points(float(value), [method(each, cast(Any, {**fixed, name: value})) for each in methods])
 
     for value in places:
         yield f"{name}={value:.6g}", partial(job, value)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unhub.experiments import figure_data as values
 from unhub.experiments.result import QUERY_AWARE, TRANSDUCTIVE, series_name
-from unhub.experiments.sweep_cache import Point
+from unhub.experiments.sweep_cache import Point, strength_note
 from unhub.experiments.sweep_jobs import BANK_QUERIES
 from unhub.reports import figures
 
@@ -28,7 +28,7 @@ def _tau(points: Sequence[Point]) -> Figure:
     at = {series_name(name): [_at(corrected, name, place)[0] for place in places] for name in methods}
     recalls = {name: np.array([point.values["R@1"] for point in line]) for name, line in at.items()}
     intervals = {name: np.array([point.interval for point in line]) for name, line in at.items()}
-    note = "best τ as seen on the test queries"
+    note = "; ".join(filter(None, ("best τ as seen on the test queries", strength_note(corrected))))
     if any(point.bank == QUERY_AWARE for point in corrected):
         note = f"{TRANSDUCTIVE}; {note}"
     return figures.tau_sweep(places, recalls, intervals, _uncorrected(points).get("R@1"), note=note)

@@ -253,6 +253,8 @@ def _notes(tables: Sequence[ResultTable]) -> Iterator[str]:
     if any(row.transductive for row in rows):
         who = "; ".join(dict.fromkeys(shared(table) for table in tables if any(row.transductive for row in table.rows)))
         yield rf"{DAGGER}Transductive: {escape(who)} in the bank; no deployed system has them in advance."
+    for sentence in dict.fromkeys(each for table in tables for each in table.strengths):
+        yield f"{escape(sentence[0].upper() + sentence[1:])}."
     done = (each for table in tables for block in table.blocks for each in block.evaluations.values())
     yield f"Ties: {_listed(str(each.settings['ties']) for each in done)}{LEFT_OUT if kind == 'variants' else ''}."
     yield f"Bold: best of the {'section' if kind in SAME else 'dataset'}."

@@ -17,7 +17,7 @@ from unhub.experiments.result import (
     metric_title,
     row_title,
 )
-from unhub.experiments.sweep_cache import Point
+from unhub.experiments.sweep_cache import Point, strength_note
 from unhub.foundation.tables import Cell, Table, csv_text
 from unhub.metrics import LEVEL, metric
 
@@ -65,7 +65,8 @@ def sweep_table(over: str, points: Sequence[Point]) -> Table:
         place = "" if method == "none" else label or f"{at:.4g}"
         means = (_mean([point.values[name] for point in same if name in point.values]) for name in metrics)
         rows.append(tuple(map(Cell, (place, row_title(method), *means))))
-    return Table(f"sweep over {over}", (over, "method", *metrics), tuple(rows), left=(1,))
+    note = "" if over == "strength" else strength_note([point for point in points if point.method != "none"])
+    return Table(f"sweep over {over}", (over, "method", *metrics), tuple(rows), (note,) if note else (), left=(1,))
 
 
 def sweep_csv(over: str, points: Sequence[Point]) -> str:
@@ -140,6 +141,7 @@ def _notes(table: ResultTable) -> tuple[str, ...]:
              f"{SIGNIFICANCE:.0%})"]  # fmt: skip
     if any(row.transductive for row in table.rows):
         notes.append(f"{TRANSDUCTIVE}: {shared(table)} in the bank; no deployed system has them in advance")
+    notes += table.strengths
     if table.name != "variants":  # which says more about them
         ties = dict.fromkeys(each.settings["ties"] for block in table.blocks for each in block.evaluations.values())
         notes.append(f"ties: {', '.join(f'{each} ({TIES[each]})' if each in TIES else each for each in ties)}")

@@ -198,13 +198,16 @@ def rows_with_words(sample: DirectionSample, words: str) -> list[int] | None:
 def _direction(session: Session, sample: DirectionSample) -> DirectionChoice:
     banks = []
     for name, bank in sample.banks.items():
-        tau = auto_temperature(spread(session.task(sample.direction, name).banks.queries))
-        methods = []
+        methods, taus = [], {}
         for label in session.methods_of(sample.direction, name):
             method = session.method(label, sample.direction, name)
-            adjustable = label != "none" and is_additive(method) and not (label == SAVED and method.strength == 0)
+            fixed = getattr(method, "strength", "auto") != "auto"
+            if fixed not in taus:
+                source = session.task_of(method, sample.direction, name).banks.queries
+                taus[fixed] = auto_temperature(spread(source), fixed=fixed)
+            adjustable = label != "none" and is_additive(method)
             title, has_tau = listed_name(label, method.name), label != SAVED and method.temperature is not None
-            methods.append(MethodChoice(label, title, temperature(fill_auto(method, tau)), has_tau, adjustable))
+            methods.append(MethodChoice(label, title, temperature(fill_auto(method, taus[fixed])), has_tau, adjustable))
         banks.append(BankChoice(name, bank.size, len(bank.rows), bank.overlap, bank.transductive, methods))
     return DirectionChoice(
         sample.direction,
