@@ -139,7 +139,7 @@ def test_a_sweep_goes_both_ways(written, arrays):
     at = sorted({point.at for point in points})[5]
     wanted = unhub.evaluate(
         queries=targets, targets=queries, relevant=np.arange(60), query_bank=arrays["val"][1],
-        target_bank=arrays["val"][0], methods=[unhub.methods.DBSN(tau=at)], metrics=["R@1", "skew@1"],
+        target_bank=arrays["val"][0], methods=[unhub.methods.DBSN(tau=at, strength=1)], metrics=["R@1", "skew@1"],
         ties="optimistic",
     )  # fmt: skip
     (row,) = wanted.rows.values()

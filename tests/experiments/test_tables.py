@@ -48,6 +48,7 @@ def test_banks_have_a_block_for_queries_alone_and_one_for_both(written, arrays):
     result = unhub.evaluate(
         queries=queries, targets=targets, relevant=np.arange(60), query_bank=arrays["val"][0],
         target_bank=arrays["val"][1], methods=["sn", "dbsn"], metrics=table.metrics, ties="optimistic", tau=0.1,
+        strength=1,
     )  # fmt: skip
     assert values(table, "dbsn", "forward", "val & val") == pytest.approx(dict(result["dbsn"].values))
     assert values(table, "sn", "forward", "val & -") == pytest.approx(dict(result["sn"].values))

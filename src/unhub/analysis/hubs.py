@@ -28,7 +28,8 @@ def hub_card(ranked: BeforeAfter, target: int, *, most: int = MOST_QUERIES) -> H
     queries = np.flatnonzero((before > 0) | (after > 0))
     order = np.lexsort(tuple(np.where(each[queries] > 0, each[queries], k + 1) for each in (after, before)))
     card = _card(pair, target, k, queries[order][:most], "" if ranked.bank is None else ranked.bank.name, MOST_ROWS)
-    return replace(card, reached_total=len(queries), contributions=contributions(ranked, target))
+    bias = None if ranked.shown_bias is None else float(ranked.shown_bias[target])
+    return replace(card, bias=bias, reached_total=len(queries), contributions=contributions(ranked, target))
 
 
 def top_hubs(pair: RankingPair, bank: str) -> list[HubCard]:

@@ -50,6 +50,8 @@ class Guard:
     reason: str
     headline: str
     sentence: str
+    summary: str
+    """the sentence without headline and evidence"""
     evidence: list[GuardEvidence]
     checks: dict[str, bool]
 
@@ -63,7 +65,8 @@ class GuardEvidence:
     name: str
     strength: float
     gain: float
-    standard_error: float
+    standard_error: float | None
+    """None for a single query"""
     queries: int
 
 

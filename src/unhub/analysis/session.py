@@ -27,7 +27,7 @@ from unhub.experiments.reproduction import recorded_run
 from unhub.experiments.run import RETRIEVAL, Run
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import printable
-from unhub.foundation.types import IntArray
+from unhub.foundation.types import FloatArray, IntArray
 from unhub.io.address import SEPARATOR
 from unhub.methods import (
     Method,
@@ -172,6 +172,13 @@ class BeforeAfter:
     def strength(self) -> float:
         """What the bias is multiplied by here."""
         return 1.0 if self.after.verdict is None else self.after.verdict.strength
+
+    @property
+    def shown_bias(self) -> FloatArray | None:
+        """What is added, or where nothing is, the bias that would be at strength 1, for inspection."""
+        if self.bias is not None and self.strength == 0:
+            return self.bias.values
+        return self.after.bias
 
     @property
     def transductive(self) -> bool:

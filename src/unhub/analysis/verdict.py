@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import math
 from typing import get_args
 
 import numpy as np
@@ -80,9 +80,19 @@ def guard_of(verdict: guard.Verdict) -> Guard:
     'APPLY at strength 0.5'
     """
     its = verdict
-    evidence = [GuardEvidence(name=guard.NAMES[each.source], **asdict(each)) for each in its.evidence]
+    evidence = [
+        GuardEvidence(
+            each.source,
+            guard.NAMES[each.source],
+            each.strength,
+            each.gain,
+            each.standard_error if math.isfinite(each.standard_error) else None,
+            each.queries,
+        )
+        for each in its.evidence
+    ]
     checks = {name: name in its.checked for name in get_args(guard.Check)}
-    return Guard(its.decision, its.strength, its.reason, its.headline, its.sentence, evidence, checks)
+    return Guard(its.decision, its.strength, its.reason, its.headline, its.sentence, its.summary, evidence, checks)
 
 
 def _share(counts: IntArray, heads: int) -> float:

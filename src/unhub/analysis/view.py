@@ -38,6 +38,7 @@ class View:
     counts_before: list[int]
     counts_after: list[int]
     bias: list[float] | None
+    """as it is served; at strength 1 where the strength is 0"""
     better: int
     same: int
     worse: int
@@ -59,9 +60,7 @@ def view(session: Session, ranked: BeforeAfter) -> View:
     lines = [_line(ranked, ranked.before, "none", None, (0, 0, 0))]
     if corrected:
         lines.append(_line(ranked, ranked.after, chosen.method, gain, moves))
-    bias = ranked.after.bias if corrected else None
-    if bias is not None and ranked.strength == 0 and ranked.bias is not None:  # nothing is served: for inspection
-        bias = ranked.bias.values
+    bias = ranked.shown_bias if corrected else None
     return View(
         setting=chosen,
         tau=temperature(ranked.method) if corrected else None,

@@ -102,6 +102,17 @@ class Verdict:
         """The decision in a few words: "APPLY WEAKER at strength 0.62"."""
         return "REFUSE" if not self.served else f"{self.decision.upper()} at strength {self.strength:.2g}"
 
+    @property
+    def summary(self) -> str:
+        """The sentence without its headline and its evidence, for readers who see both already."""
+        if self.reason == "given":
+            return "A strength of your own; nothing was checked."
+        if self.reason == "transductive":
+            return "The test queries are the bank, so nothing can be checked."
+        head = "" if self.served else self._head().removeprefix("REFUSE: ")
+        parts = [head[:1].upper() + head[1:], self._not_checked(), self._advice()]
+        return " ".join(part for part in parts if part)
+
     def _head(self) -> str:
         if self.decision != "refuse":
             return f"{self.headline}."

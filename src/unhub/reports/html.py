@@ -50,10 +50,11 @@ def _render(report: ReportData, drawings: dict[str, list[str]], pictures: dict[s
     text = template.render(
         report=report,
         notes=[*report.notes, *notes],
-        style=safe(stylesheet("tokens.css", "report.css")),
+        style=safe(stylesheet("tokens.css", "guard.css", "report.css")),
         data=safe(embedded(report)),
         pictures=pictures,
         verdict=formats.VERDICTS[report.verdict.kind],
+        guard_class="" if report.guard is None else formats.GUARD[report.guard.decision],
         chosen=next(line for line in report.table.lines if line.label == report.method),
         transductive=any(line.transductive for line in report.table.lines),
         drawn={key: [safe(each) for each in value] for key, value in drawings.items()},

@@ -44,7 +44,7 @@ def make_app(session: Session, policy: AccessPolicy, *, encode: Encode | None = 
 
     @app.get("/static/tokens.css", include_in_schema=False)
     def tokens() -> Response:
-        return Response(stylesheet("tokens.css"), media_type="text/css")
+        return Response(stylesheet("tokens.css", "guard.css"), media_type="text/css")
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=LARGE, compresslevel=3)

@@ -23,7 +23,7 @@ export function drawCard(card, view, judged) {
     { class: "facts" },
     fact("no correction", `${count(card.count_before)}`, judged ? `${count(card.right_before)} right` : ""),
     fact("corrected", `${count(card.count_after)}`, judged ? `${count(card.right_after)} right` : ""),
-    fact("bias", number(card.bias, 4), ""),
+    fact("bias", number(card.bias, 4), view.strength === 0 ? "not served" : ""),
   );
   replace(
     byId("hub-card"),

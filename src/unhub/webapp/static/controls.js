@@ -83,7 +83,8 @@ function choices(about, direction, bank, method) {
 function refresh(method, view) {
   const usual = method.tau ?? view.tau ?? 0.01;
   const now = pending.tau ?? state.tau ?? view.tau ?? usual;
-  const strong = pending.strength ?? state.strength ?? view.setting.strength;
+  const strong = pending.strength ?? state.strength ?? view.strength ?? "";
+  const own = (pending.strength ?? state.strength) !== undefined;
   const values = {
     "set-method": method.label,
     "set-strength": strong,
@@ -96,6 +97,8 @@ function refresh(method, view) {
   for (const [id, value] of Object.entries(values)) if (document.activeElement?.id !== id) byId(id).value = value;
   byId("set-tau").setAttribute("aria-valuetext", `temperature ${Number(now.toPrecision(3))}`);
   byId("set-strength").setAttribute("aria-valuetext", `strength ${strong}`);
+  byId("strength-auto").setAttribute("aria-pressed", String(!own && method.has_strength));
+  byId("strength-auto").title = own ? "Take the strength of the guard" : `${view.guard?.headline ?? ""}: see the guard's card`;
   for (const radio of document.querySelectorAll("input[name=k]")) radio.checked = Number(radio.value) === state.k;
 }
 
@@ -142,8 +145,19 @@ function temperature(method, view) {
 }
 
 function strength(method, about, view) {
-  const strong = view.setting.strength;
+  const strong = view.strength ?? "";
   const off = !method.has_strength;
+  const auto = h(
+    "button",
+    {
+      type: "button",
+      id: "strength-auto",
+      "data-key": "strength-auto",
+      disabled: off,
+      onclick: () => choose({ strength: undefined }),
+    },
+    view.guard?.reason === "given" ? "default" : "auto",
+  );
   const move = (event) => {
     byId("strength-number").value = event.target.value;
     collect({ strength: Number(event.target.value) });
@@ -157,10 +171,11 @@ function strength(method, about, view) {
     move,
     spoken: `strength ${strong}`,
     type: (value) => change({ strength: Math.min(about.most_strength, Math.max(0, value)) }),
+    more: auto,
   });
 }
 
-function slider(name, title, off, { min, max, step, value, text, move, type, spoken }) {
+function slider(name, title, off, { min, max, step, value, text, move, type, spoken, more = null }) {
   return h(
     "div",
     { class: "field wide" },
@@ -193,6 +208,7 @@ function slider(name, title, off, { min, max, step, value, text, move, type, spo
           if (event.target.value !== "") type(Number(event.target.value));
         },
       }),
+      more,
     ),
   );
 }

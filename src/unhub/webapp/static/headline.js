@@ -36,6 +36,7 @@ export function drawHeadline(view) {
       "p",
       { class: `verdict ${marked}` },
       view.setting.method === "none" ? null : [h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " "],
+      view.setting.method === "none" ? null : h("span", { class: "quiet" }, "Measured on these queries: "),
       view.verdict.sentence,
     ),
   );
@@ -70,7 +71,7 @@ export function drawResults(view) {
     about("same", (line) => line.same),
     about("worse", (line) => line.worse),
     about("tau", (line) => line.tau ?? ""),
-    about("strength", (line) => (line === before ? "" : view.setting.strength)),
+    about("strength", (line) => (line === before ? "" : (view.strength ?? ""))),
     ...["direction", "bank"].map((name) => ({ title: name, text: () => view.setting[name] })),
     about("k", () => view.setting.k),
   ];

@@ -6,6 +6,7 @@ import { askChanges, drawChanges, frameChanges } from "./changes.js";
 import { askComparison, drawComparison, frameCompare } from "./compare.js";
 import { drawControls } from "./controls.js";
 import { byId, h, replace, say } from "./dom.js";
+import { drawGuard } from "./guard.js";
 import { drawHeadline, drawResults } from "./headline.js";
 import { drawHubs, frameHubs } from "./hubs.js";
 import { drawMap, frameMap } from "./map.js";
@@ -87,6 +88,7 @@ async function drawOnce() {
   drawControls(about, view);
   if (!known) {
     drawHeadline(view);
+    drawGuard(view);
     drawResults(view);
   }
   showPanel();

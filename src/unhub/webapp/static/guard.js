@@ -1,0 +1,81 @@
+// The guard's card: the strength that queries support which the bias was not fitted on, or that none is served.
+
+import { byId, count, h, replace, s, signed } from "./dom.js";
+import { change, state } from "./state.js";
+
+const COLOURS = { apply: "use", "apply weaker": "unclear", refuse: "refuse" };
+const LIMITS = "M25 -2V12M85 -2V12"; // weaker, and applied: see api/verdict.py
+
+export function drawGuard(view) {
+  const guard = view.guard;
+  if (!guard) {
+    replace(byId("guard"));
+    return;
+  }
+  const least = Math.min(...guard.evidence.map((each) => each.strength));
+  const colour = COLOURS[guard.decision];
+  const judged = guard.reason === "judged";
+  replace(
+    byId("guard"),
+    h(
+      "div",
+      { class: `guard ${colour}` },
+      h("h2", {}, guard.headline),
+      h("p", { class: "asked" }, "Guard: judged by queries that the bias was not fitted on, not by the test queries."),
+      h("p", {}, guard.summary),
+      guard.evidence.length
+        ? h(
+            "ul",
+            { class: "evidence", "aria-label": "Supported strength, from 0 to 1" },
+            guard.evidence.map((each) => evidence(each, each.strength === least)),
+          )
+        : null,
+      judged
+        ? h(
+            "ul",
+            { class: "checks", "aria-label": "What was checked" },
+            Object.entries(guard.checks).map(([name, done]) =>
+              h("li", { class: done ? "done" : "open-check" }, `${name} ${done ? "checked" : "not checked"}`),
+            ),
+          )
+        : null,
+      state.strength === undefined
+        ? null
+        : h(
+            "p",
+            { class: "own" },
+            `Shown at a strength of your own, ${view.strength}. `,
+            h(
+              "button",
+              { type: "button", class: "plain", "data-key": "guard-auto", onclick: () => change({ strength: undefined }) },
+              "Show what the guard serves",
+            ),
+          ),
+    ),
+  );
+}
+
+function evidence(each, binding) {
+  const error = each.standard_error === null ? "–" : each.standard_error.toFixed(3);
+  const queries = `${count(each.queries)} ${each.queries === 1 ? "query" : "queries"}`;
+  return h(
+    "li",
+    { class: binding ? "binding" : null },
+    h("span", { class: "name" }, each.name),
+    s(
+      "svg",
+      {
+        class: "gauge",
+        viewBox: "0 0 100 10",
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": `${each.strength.toFixed(2)} of 1`,
+      },
+      s("rect", { class: "whole", width: 100, height: 10 }),
+      s("rect", { class: "part", width: 100 * each.strength, height: 10 }),
+      s("path", { class: "limit", d: LIMITS }),
+    ),
+    h("b", {}, each.strength.toFixed(2)),
+    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query, ${queries}`),
+  );
+}
