@@ -65,7 +65,7 @@ def test_no_read_forms_the_whole_matrix(problem, calls_of):
 @pytest.mark.parametrize("name", unhub.ADDITIVE)
 def test_the_spread_of_a_bank_is_measured_once(name, problem, calls_of):
     with calls_of(spread) as measured:
-        fitted = unhub.fit(name, **problem, target_bank=problem["targets"][::2].copy())
+        unhub.fit(name, **problem, target_bank=problem["targets"][::2].copy())
     shapes = [call["source"].shape for call in measured]
     expected = 0 if name == "none" else 2 if name == "dbsn" else 1  # one to judge by, also without a temperature
     assert len(shapes) == len(set(shapes)) == expected

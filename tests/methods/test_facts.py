@@ -15,7 +15,8 @@ from unhub.scores import spread
 PUBLISHED = {
     "is": {"tau": 0.02}, "dis": {"tau": 0.02}, "dis_paper": {"tau": 0.02}, "dualis": {"tau1": 0.02, "tau2": 1.0},
     "dualdis": {"tau1": 0.02, "tau2": 1.0}, "sn": {"tau": 0.01, "iterations": 10}, "dsl": {"tau": 0.01},
-    "dbsn": {"tau": 0.01, "iterations": 10}, "capped_sn": {"tau": 0.01, "iterations": 10}, "single_sinkhorn": {"tau": 0.01, "iterations": 10},
+    "dbsn": {"tau": 0.01, "iterations": 10}, "capped_sn": {"tau": 0.01, "iterations": 10},
+    "single_sinkhorn": {"tau": 0.01, "iterations": 10},
 }  # fmt: skip
 
 

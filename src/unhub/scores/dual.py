@@ -56,7 +56,8 @@ class RowLogSumExps(Fold):
         x = (scores - top).astype(np.float32, copy=False)
         x /= np.float32(self.tau)
         sums = np.exp(x, out=x) @ factors
-        return self.tau * np.log(sums.astype(np.float64)) + top.astype(np.float64) + ahead
+        values: FloatArray = self.tau * np.log(sums.astype(np.float64)) + top.astype(np.float64) + ahead
+        return values
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray]:
