@@ -14,6 +14,7 @@ VENV_RELEASE = .venv-release
 BIN = $(VENV)/bin
 SCALE ?= 100
 SEED ?= 0
+DATA ?= ../shared/data
 PIP = python -m pip install --quiet --disable-pip-version-check
 SYSTEM = unicode-cldr-core texlive-latex-extra poppler-utils chromium
 
@@ -24,7 +25,7 @@ VERSION = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2]
 locked = $(if $(filter $(LOCKED_PYTHON),$(VERSION)),-c requirements/$(1).lock)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-clipart page test attack lint format bench bench-flickr30k bench-stores bench-page bench-experiments docs lock release clean
+.PHONY: help demo demo-clipart page test attack lint format bench bench-flickr30k bench-stores bench-page bench-experiments bench-harm docs lock release clean
 
 help:  ## what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1	\2/' | expand -t 24
@@ -68,6 +69,9 @@ bench-page: $(VENV)/.ready  ## how quickly the page answers, and a hundred visit
 
 bench-experiments: $(VENV)/.ready  ## every table and figure of an experiment with a bank of 30,000 queries (minutes)
 	$(BIN)/python benchmarks/reproduction.py
+
+bench-harm: $(VENV)/.ready  ## when a correction hurts and what the guard does: real sets x kinds of banks (DATA=folder, half an hour)
+	$(BIN)/python benchmarks/harm.py --data $(DATA) --first-seed 100 --seeds 2
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -80,11 +80,13 @@ def gains(
     return values
 
 
-def supported(values: FloatArray, source: Source, weight: FloatArray | None = None) -> Evidence:
+def supported(
+    values: FloatArray, source: Source, weight: FloatArray | None = None, caution: float = CAUTION
+) -> Evidence:
     """The strength that the gains of some queries (query, strengths) support, in one number.
 
     Of held-out bank queries and judged ones the strength with the largest mean; of recent queries the smallest within
-    half a paired standard error of it. weight: (query,) how much each counts.
+    half a paired standard error of it. weight: (query,) how much each counts. caution: what to take for that half.
     """
     count, number = values.shape
     w = np.full(count, 1 / count) if weight is None else weight / weight.sum()
@@ -94,7 +96,7 @@ def supported(values: FloatArray, source: Source, weight: FloatArray | None = No
     if source == "recent":
         behind = mean[best] - mean[: best + 1]
         error = standard_errors(values[:, [best]] - values[:, : best + 1], w)
-        chosen = int(np.argmax(behind <= CAUTION * error))
+        chosen = int(np.argmax(behind <= caution * error))
     strength = round(chosen / (number - 1), 2)
     own_error = float(standard_errors(values[:, [chosen]], w)[0])
     return Evidence(source, strength, float(mean[chosen]), own_error, count)
