@@ -17,22 +17,17 @@ from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.dataset import Dataset, Task
+from unhub.dataset.bank_audit import bank_findings, own_gallery
 from unhub.dataset.task import check_needs, without_self
 from unhub.executors import processors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
-from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
 from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
 from unhub.methods import method as method_by_name
 from unhub.methods.sn_dbsn import for_own_log
 from unhub.scores import Spread, spread, with_progress
 from unhub.stores import is_address
-
-SELF_BANK = (
-    f"{argument('query_bank')} and {argument('targets')} are the same vectors, so every target is its own best query "
-    f"and little is left to learn; pass {setting('ignore_self', True)} if the gallery is meant to be its own bank."
-)
 
 
 @facade
@@ -76,7 +71,8 @@ def fit(
     data: a Dataset in place of the arrays below.
     bank: which bank of the dataset; may be left out where it has only one.
     targets: (gallery, dim) embeddings of the gallery, or the address of a store (qdrant://localhost/photos).
-    query_bank: (bank, dim) embeddings of past queries.
+    query_bank: (bank, dim) embeddings of past queries. The gallery itself is refused unless ``ignore_self`` or a strength
+        is given.
     target_bank: (target bank, dim) embeddings of other targets, for dbsn and dualis.
     scores: (bank, gallery) a matrix instead of embeddings.
     cross_bank_scores: (bank, target bank), for dbsn beside scores.
@@ -150,10 +146,9 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     notes: tuple[str, ...] = ()
     if data.ignore_self:
         task = replace(task, banks=without_self(task.banks, same=task.query_bank is None or own_bank))
-    elif own_bank:
-        notes += (SELF_BANK,)
     judged = chosen.strength == "auto"
     task = replace(task, masked=data.ignore_self, transductive=False)
+    notes += tuple(each.sentence for each in (*own_gallery(task, judged=judged), *bank_findings(task)))
     task = task.distinct if judged else task
     scale = None if chosen.temperature is None and not judged else spread(task.banks.queries)
     resolved = resolve(chosen, task.banks.queries, scale)

@@ -15,6 +15,7 @@ from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.api.verdict import Verdict
 from unhub.core.bias import Bias
 from unhub.dataset import Task
+from unhub.dataset.bank_audit import bank_findings, own_gallery
 from unhub.dataset.task import check_needs, missing
 from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError, MissingDependencyError
@@ -63,6 +64,7 @@ def run(
     """
     skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [each for each in chosen if each.name not in skipped]
+    found = _of_bank(task, running, known)
     scale = spread(task.banks.queries)
     task = replace(task, banks=replace(task.banks, largest=scale.largest), spread=scale)
     resolved = [resolve(each, task.banks.queries, scale) for each in running]
@@ -82,7 +84,24 @@ def run(
         if options.ignore_self:  # an item belongs to its own class, though it is not right for itself
             clusters = np.minimum(clusters, np.arange(len(clusters)))
     rows = _with_intervals(rows, clusters, options)
+    if found:
+        rows = {
+            label: replace(row, notes=(*found, *row.notes)) if row.bias is not None else row
+            for label, row in rows.items()
+        }
     return Evaluation(rows, options.metrics, _settings(task, options), clusters, skipped)
+
+
+def _of_bank(task: Task, running: Sequence[Method], known: Mapping[str, GuardedBias] | None) -> tuple[str, ...]:
+    """Sentences about the bank that methods learn from; an error if it is the gallery itself."""
+    learning = [
+        each for each in running if is_additive(each) and each.name != "none" and each.name not in (known or {})
+    ]
+    if not learning or task.own_bank:
+        return ()
+    judged = any(is_additive(each) and each.strength == "auto" for each in learning)
+    findings = (*own_gallery(task, judged=judged), *bank_findings(task))
+    return tuple(each.sentence for each in findings)
 
 
 def measure_method(

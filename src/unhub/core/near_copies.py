@@ -66,8 +66,8 @@ def sketches_of(rows: Sliceable, *, unit: bool) -> Sketches:
     height = max(1, READ // max(1, dim))
     for first in range(0, count, height):
         block = np.asarray(rows[first : first + height], dtype=np.float32)
-        length = np.sqrt(np.einsum("ij,ij->i", block, block))
-        scale = 1 / np.where(length > 0, length, 1) if unit else np.ones(len(block), dtype=np.float32)
+        length = np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64))
+        scale = 1 / np.where(length > 0, length, 1) if unit else np.ones(len(block))
         part = slice(first, first + len(block))
         values[part] = (block @ directions) * scale[:, None]
         high, low = block.max(axis=1, initial=-np.inf), block.min(axis=1, initial=np.inf)
@@ -148,9 +148,9 @@ def _near(left: Sketches, right: Sketches, a: IntArray, b: IntArray, table: int)
     reach = np.minimum(left.reach[a], right.reach[b])
     near: BoolArray = np.abs(left.values[a, column] - right.values[b, column]) <= 3 * reach
     rows: IntArray = np.flatnonzero(near)
-    apart = left.values[a[rows]] - right.values[b[rows]]
+    apart = left.values[a[rows]].astype(np.float64) - right.values[b[rows]]
     square = np.einsum("ij,ij->i", apart, apart) / apart.shape[1]
-    near[rows] = square <= np.square(reach[rows])
+    near[rows] = square <= np.square(reach[rows].astype(np.float64))
     return near
 
 
