@@ -16,7 +16,7 @@ import pytest
 
 from unhub.cli import main
 
-TARGETS, QUERIES, BANK, DIM = 40, 40, 120, 16
+TARGETS, QUERIES, BANK, RECENT, DIM = 40, 40, 120, 120, 16
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,31 @@ def unit(rows: Any) -> Any:
 
 
 def write_problem(folder: Path) -> None:
-    """Embeddings with two hubs, a bank, scores, ids and answers: the files that the help texts speak of."""
+    """Embeddings with two hubs, a bank, scores, ids and answers: the files that the help texts speak of.
+
+    Beside the bank, recent queries of the same kind with their answers, and queries of another kind.
+    """
     rng = np.random.default_rng(7)
-    raw = rng.normal(size=(TARGETS, DIM))
+    raw, common = rng.normal(size=(TARGETS, DIM)), rng.normal(size=DIM)
     raw[:2] *= 0.2
-    raw += rng.normal(size=DIM)
-    targets = unit(raw)
-    queries = unit(raw + 1.2 * rng.normal(size=raw.shape))
-    bank = unit(raw[rng.integers(0, TARGETS, BANK)] + 1.2 * rng.normal(size=(BANK, DIM)))
+    raw += rng.gamma(1.0, 0.6, size=(TARGETS, 1)) * common
+
+    def asked(rows: Any) -> Any:
+        """Queries for these targets: they have more in common than the targets have."""
+        return unit(raw[rows] + common + rng.normal(size=(len(rows), DIM)))
+
+    targets, queries, bank = unit(raw), asked(np.arange(TARGETS)), asked(rng.integers(0, TARGETS, BANK))
     others = unit(rng.normal(size=(30, DIM)) + 0.5)
+    answers = rng.integers(0, TARGETS, RECENT)
+    elsewhere = unit(rng.normal(size=(BANK, DIM)) - 3 * common)
     arrays = {
         "targets": targets,
         "queries": queries,
         "bank": bank,
         "other_targets": others,
+        "recent": asked(answers),
+        "log": bank,
+        "elsewhere": elsewhere,
         "new_targets": unit(rng.normal(size=(6, DIM)) + 0.5),
         "scores": queries @ targets.T,
         "bank_scores": bank @ targets.T,
@@ -64,6 +75,7 @@ def write_problem(folder: Path) -> None:
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
     (folder / "relevant.tsv").write_text("".join(f"{row}\t{row}\n" for row in range(QUERIES)))
+    (folder / "judged.tsv").write_text("".join(f"{row}\t{target}\n" for row, target in enumerate(answers)))
     (folder / "ids.txt").write_text("".join(f"item-{row}\n" for row in range(TARGETS)))
     write_index(folder / "photos.faiss", targets)
     (folder / "experiment.toml").write_text(

@@ -24,7 +24,8 @@ def test_fit_follows_the_spread_and_says_what_it_did(run: Run) -> None:
     expected = unhub.fit("sn", targets="targets.npy", query_bank="bank.npy", target_ids="ids.txt", tau="auto")
     assert (ended.code, ended.err) == (0, "")
     assert plain(ended.out)
-    assert f"sn (tau {expected.settings['tau']:.4g}, iterations 10, strength 1)" in ended.out
+    assert f"sn (tau {expected.settings['tau']:.4g}, iterations 10)" in ended.out
+    assert "\n".join(expected.verdict.sentences) in ended.out
     assert f"iterations reached, 10 iterations, marginal error {expected.marginal_error:.2g}" in ended.out
     hub = int(np.argmax(expected.hubness))
     assert re.search(rf"^item-{hub} +\+{expected.hubness[hub]:.4f}$", ended.out, re.MULTILINE)

@@ -20,6 +20,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import Progress, Similarity
 from unhub.methods import METHODS, HyperParameters, Method
 from unhub.methods import methods as methods_by_name
+from unhub.methods.sn_dbsn import for_own_log
 from unhub.metrics import DEFAULT_METRICS
 from unhub.metrics import metric as metric_by_name
 
@@ -27,7 +28,7 @@ DEFAULT_METHODS: tuple[str, ...] = ("none", "is", "sn")  # and dbsn with a targe
 TEST_PARTS = ("queries", "targets", "scores", "relevant", "query_ids", "ignore_self", "group_targets")
 OF_FIT = (
     "query_bank", "query_bank_scores", "cross_bank_scores", "target_bank_scores", "query_weight", "target_prior",
-    "target_ids", "metric", "normalize",
+    "target_ids", "metric", "normalize", "recent", "judged", "judged_queries", "clicks", "own_log", "duplicates",
 )  # fmt: skip
 """arguments that a saved correction has of its own"""
 UNSEEN = "The bank of this correction is not in its file, so test queries may have been in it."
@@ -60,6 +61,12 @@ def evaluate(
     target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
+    recent: Any = None,
+    judged: Any = None,
+    judged_queries: Any = None,
+    clicks: Any = None,
+    own_log: bool = False,
+    duplicates: Literal["drop", "weigh"] = "drop",
     metric: Similarity = "cosine",
     normalize: bool = False,
     memory: str | int | None = None,
@@ -97,6 +104,8 @@ def evaluate(
     allow_empty: queries without a relevant target are left out.
     query_ids, target_ids: ids, if the arrays come without.
     query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
+    recent, judged, judged_queries, clicks: what chooses the strength, as in ``fit``; no test queries may be in them.
+    own_log, duplicates: what the bank is, as in ``fit``; with own_log, capped_sn runs in place of sn.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
     resamples, seed: of the bootstrap intervals.
@@ -137,6 +146,8 @@ def evaluate(
             wanted.append("dbsn")
         named_methods = zip(wanted, methods_by_name(wanted, hyper_parameters), strict=True)
         chosen = tuple(with_settings(name, each, whole, hyper_parameters) for name, each in named_methods)
+        if whole.own_log:  # as fit does; capped_sn may have been named too
+            chosen = tuple(dict.fromkeys(map(for_own_log, chosen)))
     if direction not in ("forward", "reverse", "both", *whole.directions):
         raise InputError("direction", f"is {direction!r}", "use 'forward', 'reverse' or 'both'")
     direction = direction if direction == "both" else whole.way(direction)
@@ -177,7 +188,7 @@ def _dataset_of_correction(correction: Correction, arguments: Mapping[str, Any])
     known = Dataset(**{name: arguments[name] for name in TEST_PARTS}) if data is None else data
     for name in OF_FIT:
         value = arguments[name]
-        if value is not None and not (isinstance(value, str | bool) and value in (False, "cosine")):
+        if value is not None and not (isinstance(value, str | bool) and value in (False, "cosine", "drop")):
             raise InputError(name, "belongs to a fit; a correction has its own", "leave it out")
     if known.source("queries") is None and known.source("scores") is None:
         raise InputError("queries", "is missing", "give test queries to judge the correction by, and relevant")

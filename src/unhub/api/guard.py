@@ -100,7 +100,8 @@ def guard(
     known = tuple(each for each in its.verdict.evidence if each.source == "bank")
     evidence, _ = from_fresh(its.method, g, tau, its._linear, queries, reader.execution(first))
     old = its.verdict
-    return judge((*known, *evidence), bank_size=old.bank_size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
+    size = old.bank_size or its.bank_size
+    return judge((*known, *evidence), bank_size=size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
 
 
 def estimate_bias(method: AdditiveMethod, task: Task, scale: Spread | None = None) -> GuardedBias:
@@ -206,10 +207,15 @@ def finite(method: Method, bias: Bias, gallery: int | None = None) -> Bias:
     return bias
 
 
-def refuse_unserved(correction: Correction, verb: str) -> None:
-    """An error if the verdict on a correction is to refuse it. verb: what would be done with it, such as "export"."""
-    if not correction.verdict.served:
-        raise InputError(
-            f"this correction is refused, so {verb} would serve nothing. {correction.verdict.sentence} To serve it at "
-            f"full strength all the same, pass {setting('force', True)}."
-        )
+def to_serve(correction: Correction, *, force: bool) -> Correction:
+    """The correction as it may be served: an error if its verdict is to refuse it; forced, it is at full strength."""
+    if correction.verdict.served:
+        return correction
+    if force:
+        return correction.at(1.0)
+    serving = any(each.state == "serving" for each in correction.exports)
+    earlier = " What was exported before serves on until it is rolled back." if serving else ""
+    raise InputError(
+        f"the verdict on this correction is against serving it. {correction.verdict.sentence}{earlier} To serve it at "
+        f"full strength all the same, pass {setting('force', True)}."
+    )

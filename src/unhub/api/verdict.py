@@ -90,12 +90,17 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The decision, its evidence, what was not checked, and what to do."""
+        return " ".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The same one by one, the decision first."""
         if self.reason == "given":
-            return f"APPLY at strength {self.strength:g}, as given; nothing was checked."
+            return (f"APPLY at strength {self.strength:g}, as given; nothing was checked.",)
         if self.reason == "transductive":
-            return f"APPLY at strength {self.strength:g}: the test queries are the bank, so nothing can be checked."
-        parts = [self._head(), self._evidence(), self._not_checked(), self._advice()]
-        return " ".join(part for part in parts if part)
+            return (f"APPLY at strength {self.strength:g}: the test queries are the bank, so nothing can be checked.",)
+        parts = (self._head(), self._evidence(), self._not_checked(), self._advice())
+        return tuple(part for part in parts if part)
 
     @property
     def headline(self) -> str:

@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from unhub.cli import check, demo, encode, evaluate, export, extend, fit, import_, report, reproduce, search, serve
+from unhub.cli import (
+    check,
+    demo,
+    encode,
+    evaluate,
+    export,
+    extend,
+    fit,
+    guard,
+    import_,
+    report,
+    reproduce,
+    search,
+    serve,
+)
 from unhub.cli.console import complain, say, warnings_as_notes
 from unhub.cli.failures import OK, failure, lasting_streams, lost_output
 from unhub.foundation.safe_text import printable
@@ -20,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "diagnose": evaluate.diagnose_command,
     "evaluate": evaluate.command,
     "fit": fit.command,
+    "guard": guard.command,
     "search": search.command,
     "extend": extend.command,
     "export": export.command,
@@ -65,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     arguments: the words after ``unhub``; those of the process by default.
 
-    Returns 0: done, even if stdout was closed early. 2: bad input, or output that could not be written. 130:
-    interrupted. 1: a bug.
+    Returns 0: done, even if stdout was closed early. 2: bad input, or output that could not be written. 3 and 4, of
+    guard: apply weaker, and refuse. 130: interrupted. 1: a bug.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("UNHUB_DEBUG", "0") not in ("", "0")

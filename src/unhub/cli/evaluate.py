@@ -23,10 +23,11 @@ FORMATS = {".txt": "table", ".md": "markdown", ".tex": "latex", ".csv": "csv", "
 SOURCES = (
     "scores", "queries", "targets", "query_bank", "target_bank", "query_bank_scores", "cross_bank_scores",
     "target_bank_scores", "query_ids", "target_ids", "query_weight", "target_prior", "relevant", "correction",
+    *options.EVIDENCE,
 )  # fmt: skip
 SETTINGS = (
     "direction", "ties", "group_targets", "ignore_self", "allow_overlap", "allow_empty", "metric", "normalize",
-    "memory", "resamples", "seed",
+    "memory", "resamples", "seed", *options.OF_BANK,
 )  # fmt: skip
 DIAGNOSED = ("scores", "queries", "targets", "target_ids", "ignore_self", "metric", "normalize", "memory")
 
@@ -46,6 +47,13 @@ def command(
     target_ids: options.TargetIds = None,
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
+    recent: options.Recent = None,
+    judged: options.Judged = None,
+    judged_queries: options.JudgedQueries = None,
+    clicks: options.Clicks = None,
+    own_log: options.OwnLog = False,
+    popularity: options.Popularity = None,
+    duplicates: options.Duplicates = "drop",
     methods: Annotated[
         str | None, value("NAMES", "Comma-separated, or 'all'; by default none,is,sn and, with a target bank, dbsn.")
     ] = None,
@@ -87,8 +95,9 @@ def command(
     """Measure what each method gains on test queries with known relevant targets.
 
     Give a bank of other queries. Without one, methods learn from the test queries themselves and their rows say
-    transductive. --protocol paper uses the constants of each method's paper, and --correction judges a saved
-    correction as it is.
+    transductive. Each method is served as strongly as queries support that it was not fitted on: part of the bank, and
+    --recent and --judged ones, which must not be test queries; --strength 1 serves the bias as it is. --protocol paper
+    uses the constants of each method's paper, and --correction judges a saved correction as it is.
 
     \b
     Examples:
@@ -108,6 +117,7 @@ def command(
         raise InputError(
             "a CSV has no place for the comparison; write .json, .md, .tex or .txt, or leave out --compare."
         )
+    situation = options.traffic(popularity, sources | options.given(context, options.OF_BANK))
     chosen = _methods(methods, correction, "target_bank" in sources or "cross_bank_scores" in sources, compare is True)
     hyper = options.given(context, options.HYPER_PARAMETERS)
     paper = options.paper_methods(chosen, protocol, hyper)
@@ -118,8 +128,7 @@ def command(
         result = unhub.evaluate(
             methods=chosen if paper is None else paper,
             progress=progress,
-            **sources,
-            **options.given(context, SETTINGS),
+            **{**sources, **options.given(context, SETTINGS), **situation},
             **more,
             **({} if paper is not None else hyper),
         )

@@ -49,6 +49,7 @@ def command(
     allow_missing: Annotated[
         bool, flag("--allow-missing", "Give items that are not in the correction a bias of 0.")
     ] = False,
+    force: options.Force = False,
     batch: Annotated[int | None, value("N", "Items per batch; 4,096 by default.")] = None,
     json: options.Json = False,
 ) -> None:
@@ -66,7 +67,7 @@ def command(
     from unhub.deploy.export import export, plan_export
 
     options.check_url("to", to)
-    chosen, planned = _strategy(strategy), options.given(context, ("pad_to", "scale", "alias"))
+    chosen, planned = _strategy(strategy), options.given(context, ("pad_to", "scale", "alias", "force"))
     if dry_run:
         with working("planning"):
             plan = plan_export(correction, to, strategy=chosen, **planned)

@@ -36,6 +36,7 @@ def command(
         str | None,
         value("ADDRESS", "Bring the correction up to date with this store, such as qdrant://localhost/photos."),
     ] = None,
+    force: options.Force = False,
     memory: options.Memory = None,
     json: options.Json = False,
     out: Annotated[
@@ -62,7 +63,7 @@ def command(
     if from_store or store is not None:
         files = (targets, target_ids, scores, target_bank_scores)
         options.check_url("store", store)
-        _refresh(correction, store, files, output_path=out, json=json)
+        _refresh(correction, store, files, output_path=out, force=force, json=json)
         return
     from unhub.api.fitted_vectors import ends_with
     from unhub.dataset.galleries import open_source
@@ -91,7 +92,7 @@ def command(
             _write(out, loaded, new, ids, bias)
     if json:
         rows = [{"id": name, "bias": float(value)} for name, value in zip(ids, bias, strict=True)]
-        ended = {"output": out, "replaced": replaced and not already, "already": already}
+        ended = {"strength": loaded.strength, "output": out, "replaced": replaced and not already, "already": already}
         console.data({"correction": correction, "targets": rows, **ended})
         return
     _show(ids, bias, whole=out is None)
@@ -106,10 +107,18 @@ def command(
         console.complain(
             "nothing was saved; add -o bias.csv, or -o with the name of a .unhub to extend the correction."
         )
+    if loaded.strength != 1 and (out is None or output.ending(out) != ".unhub"):
+        console.complain(f"note: these are at strength 1. {_strength(loaded)}")
 
 
 def _refresh(
-    correction: str, store: str | None, files: tuple[str | None, ...], *, output_path: str | None, json: bool
+    correction: str,
+    store: str | None,
+    files: tuple[str | None, ...],
+    *,
+    output_path: str | None,
+    force: bool,
+    json: bool,
 ) -> None:
     """Bring the correction and its exports up to date with the store."""
     from unhub.deploy.refresh import refresh
@@ -118,7 +127,7 @@ def _refresh(
         raise InputError("--store reads the new targets from the store; leave out --targets and --scores.")
     replaced = output.check(output_path or correction, (".unhub",))
     with working("comparing") as progress:
-        done = refresh(correction, store, out=output_path, progress=progress)
+        done = refresh(correction, store, out=output_path, force=force, progress=progress)
     target = output_path or correction
     if json:
         plain = {"correction": correction, **done.to_dict(), "output": target}
@@ -134,6 +143,12 @@ def _refresh(
         console.say(f"{correction} is up to date")
         return
     output.tell(target, f"the bias of {done.correction.bias.size:,} targets", replaced=replaced)
+
+
+def _strength(loaded: Correction) -> str:
+    if not loaded.verdict.served:
+        return f"Add nothing to the scores: {loaded.verdict.sentence}"
+    return f"Rank by score + {loaded.strength:.2g} * bias, as the verdict on this correction says."
 
 
 def _row_ids(first: int, count: int) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ from unhub.foundation.errors import UnhubError
 from unhub.foundation.safe_text import printable
 
 OK, BUG, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+WEAKER, REFUSED = 3, 4
+"""of commands that judge a correction: look again, and do not serve it"""
 
 _REASONS = {
     **DISK_ERRORS,

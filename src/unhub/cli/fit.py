@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,9 @@ import typer
 from unhub.cli import console, options, output
 from unhub.cli.console import working
 from unhub.cli.failures import INTERRUPTED
+from unhub.cli.guard import show_verdict
 from unhub.cli.options import flag, value
-from unhub.foundation.errors import InputError
+from unhub.foundation.errors import InputError, UnhubWarning
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 SHOWN_HUBS = 5
 SOURCES = (
     "targets", "query_bank", "target_bank", "scores", "cross_bank_scores", "target_bank_scores", "query_weight",
-    "target_prior",
+    "target_prior", *options.EVIDENCE,
 )  # fmt: skip
-SETTINGS = ("ignore_self", "metric", "normalize", "memory")
+SETTINGS = ("ignore_self", "metric", "normalize", "memory", *options.OF_BANK)
 
 
 def command(
@@ -40,9 +42,19 @@ def command(
     target_ids: options.TargetIds = None,
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
+    recent: options.Recent = None,
+    judged: options.Judged = None,
+    judged_queries: options.JudgedQueries = None,
+    clicks: options.Clicks = None,
+    own_log: options.OwnLog = False,
+    popularity: options.Popularity = None,
+    duplicates: options.Duplicates = "drop",
     method: Annotated[
         str | None,
-        value("NAME", "none, is, dualis, sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn."),
+        value(
+            "NAME",
+            "none, is, dualis, sn, capped_sn, dbsn, nnn, csls or dn; by default dbsn with a target bank, else sn.",
+        ),
     ] = None,
     tau: options.Tau = None,
     tau1: options.Tau1 = None,
@@ -67,17 +79,24 @@ def command(
     spread of the scores; --protocol paper uses the constants of the method's paper. A long fit saves its last finished
     iteration next to the output (OUT.part) until it is done; --resume continues from there.
 
+    The fit ends with a verdict: apply, apply weaker, or refuse, from queries that were not fitted on. Part of the bank
+    shows whether it is too small; --recent queries whether it suits today's traffic; --judged ones whether targets are
+    popular. A refused correction is saved for a look, but not served.
+
     \b
     Examples:
       unhub fit --targets targets.npy --query-bank bank.npy -o gallery.unhub
       unhub fit --targets targets.npy --query-bank bank.npy --target-bank other_targets.npy -o dual.unhub
+      unhub fit --targets targets.npy --query-bank bank.npy --recent recent.npy -o gallery.unhub
+      unhub fit --targets targets.npy --query-bank log.npy --popularity own_log -o gallery.unhub
       unhub fit --scores bank_scores.npy --method is --tau 0.02 -o matrix.unhub --json
       unhub fit --targets targets.npy --query-bank bank.npy --memory 64MB -o gallery.unhub --resume
       unhub fit --targets faiss://photos.faiss --query-bank bank.npy -o photos.unhub
     """
     import unhub
 
-    sources = options.given(context, SOURCES)
+    sources, settings = options.given(context, SOURCES), options.given(context, SETTINGS)
+    situation = options.traffic(popularity, sources | settings)
     replaced = output.check(out, (".unhub",), (*sources.values(), target_ids))
     name = method or ("dbsn" if target_bank is not None or cross_bank_scores is not None else "sn")
     hyper = options.given(context, options.HYPER_PARAMETERS)
@@ -85,17 +104,18 @@ def command(
     hyper = {} if paper is not None else hyper
     part = os.path.expanduser(f"{out}.part")
     try:
-        with working(f"fitting {name}") as progress:
+        with working(f"fitting {name}") as progress, warnings.catch_warnings():
+            if not json:  # the verdict is printed below
+                warnings.filterwarnings("ignore", "REFUSE", UnhubWarning)
             correction = unhub.fit(
                 name if paper is None else paper[0],
-                **sources,
+                **{**sources, **settings, **situation},
                 target_ids=target_ids,
                 checkpoint=part,
                 resume=resume,
                 keep_checkpoint=True,
                 progress=progress,
                 **hyper,
-                **options.given(context, SETTINGS),
             )
             _save(correction, out, part)
     except KeyboardInterrupt:
@@ -143,6 +163,7 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
     hubs = [{"row": row, "id": str(row) if ids is None else ids[row], "hubness": float(hubness[row])} for row in worst]
     return {
         "method": correction.method.name, "settings": correction.settings,
+        "strength": correction.strength, "verdict": correction.verdict.to_dict(),
         "status": correction.status, "iterations": correction.iterations,
         "marginal_error": correction.marginal_error, "error_bound": correction.error_bound, "plan": correction.plan,
         "targets": int(hubness.size), "bank": None if correction.query_bank is None else len(correction.query_bank),
@@ -152,7 +173,8 @@ def _plain(correction: Correction, out: str, replaced: bool) -> dict[str, Any]:
 
 
 def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: bool) -> None:
-    used = ", ".join(f"{name} {value:.4g}" for name, value in plain["settings"].items() if value is not None)
+    given = {name: value for name, value in plain["settings"].items() if value is not None and name != "strength"}
+    used = ", ".join(f"{name} {value:.4g}" for name, value in given.items())
     console.say(f"{plain['method']}{f' ({used})' if used else ''}", style="bold")
     ended = f"{plain['status']}, {plain['iterations']} iterations" if plain["iterations"] else plain["status"]
     if plain["marginal_error"] is not None:
@@ -160,6 +182,7 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
     console.say(ended)
     if plain["plan"] is not None:
         console.say(plain["plan"])
+    show_verdict(correction.verdict)
     console.say()
     console.table(("biggest hubs", "hubness"), [[hub["id"], f"{hub['hubness']:+.4f}"] for hub in plain["hubs"]])
     console.say()
@@ -172,6 +195,11 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
 def _next(correction: Correction, out: str) -> list[str]:
     """Commands to run next, quoted for the shell."""
     file = shlex.quote(out)
+    if not correction.verdict.served:
+        return [
+            "collect what the verdict names, and fit again",
+            f"unhub guard {file} --recent RECENT.npy -o {file}   (to judge it by other queries)",
+        ]
     if correction.query_bank is None:
         target_bank = (
             " --target-bank-scores NEW_TARGET_BANK_SCORES.npy" if "targets" in correction.method.requires else ""

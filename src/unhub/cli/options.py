@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, did_you_mean, setting
 
 
 def value(metavar: str, help: str, *flags: str) -> Any:
@@ -43,7 +43,33 @@ TargetBankScores = Annotated[str | None, file("Score matrix, target bank x galle
 TargetIds = Annotated[str | None, file("Ids of the targets, one per row.")]
 QueryIds = Annotated[str | None, file("Ids of the queries, one per row.")]
 QueryWeight = Annotated[str | None, file("Positive weights, one per bank query.")]
-TargetPrior = Annotated[str | None, file("Positive weights, one per target.")]
+TargetPrior = Annotated[
+    str | None,
+    value("FILE|clicks", "Positive weights, one per target; clicks: as often as clicked, if judged queries prefer it."),
+]
+Recent = Annotated[
+    str | None, file("Embeddings of queries that are asked now, to judge the correction by; about 200, 50 at least.")
+]
+Judged = Annotated[
+    str | None,
+    file("Which targets are right for which recent query: row -> target, -1 where nobody has judged, or pairs of ids."),
+]
+JudgedQueries = Annotated[
+    str | None, file("Embeddings of the queries of --judged, where they are not the recent ones.")
+]
+Clicks = Annotated[str | None, file("Which target was clicked for which bank query; for --popularity clicks.")]
+OwnLog = Annotated[bool, flag("--own-log", "The bank is a log of this gallery's own traffic.")]
+Duplicates = Annotated[
+    str, value("drop|weigh", "Count each different bank query once, or as often as it comes.", "--duplicates")
+]
+Popularity = Annotated[
+    str | None,
+    value(
+        "even|own_log|clicks",
+        "Whose queries the bank holds: all targets are wanted alike (even), the gallery's own traffic (own_log), or "
+        "that with its --clicks.",
+    ),
+]
 Relevant = Annotated[
     str | None,
     file(
@@ -56,6 +82,7 @@ Similarity = Annotated[str, value("cosine|ip", "Similarity of embeddings: cosine
 Normalize = Annotated[bool, flag("--normalize", "Scale embeddings to unit length.")]
 Memory = Annotated[str | None, value("SIZE", "Memory for blocks of scores, such as 64MB.")]
 IgnoreSelf = Annotated[bool, flag("--ignore-self", "Query i is target i: leave it out of its own results.")]
+Force = Annotated[bool, flag("--force", "Serve a correction that was refused, at full strength.")]
 AllowEmpty = Annotated[bool, flag("--allow-empty", "Leave queries without a relevant target out of the averages.")]
 AllowOverlap = Annotated[bool, flag("--allow-overlap", "Allow test queries in the bank.")]
 
@@ -64,7 +91,13 @@ Tau1 = Annotated[str | None, value("NUMBER|auto", "Temperature of the query bank
 Tau2 = Annotated[str | None, value("NUMBER|auto", "Temperature of the target bank, for methods with two.")]
 Iterations = Annotated[int | None, value("N", "Sinkhorn iterations; 10 unless --tol is given.")]
 Tol = Annotated[float | None, value("NUMBER", "Stop once the marginal error is this small.")]
-Strength = Annotated[float | None, value("NUMBER", "Rank by score + strength * bias, 0 to 4; the default is 1.")]
+Strength = Annotated[
+    str | None,
+    value(
+        "NUMBER|auto",
+        "Rank by score + strength * bias, 0 to 4; auto (the default) is what queries support that were not fitted on.",
+    ),
+]
 K = Annotated[int | None, value("N", "Number of neighbours (nnn, csls, dis, ...).")]
 Alpha = Annotated[float | None, value("NUMBER", "Weight of nnn.")]
 W = Annotated[float | None, value("NUMBER", "Weight of dn.")]
@@ -81,6 +114,16 @@ HYPER_PARAMETERS = (
     "tau", "tau1", "tau2", "iterations", "tol", "strength", "k", "alpha", "w", "gamma", "reg",
 )  # fmt: skip
 """options of fit and evaluate; the methods check their values"""
+EVIDENCE = ("recent", "judged", "judged_queries", "clicks")
+"""queries that choose the strength, and the clicks of the bank"""
+OF_BANK = ("own_log", "duplicates")
+"""what the bank is"""
+POPULARITY: Mapping[str, Mapping[str, Any]] = {
+    "even": {},
+    "own_log": {"own_log": True},
+    "clicks": {"own_log": True, "target_prior": "clicks"},
+}
+"""what each situation stands for"""
 ExperimentProtocol = Annotated[
     str | None, value("auto|paper|authors", "Settings of the methods: unhub's own (auto), or published.", "--protocol")
 ]
@@ -98,6 +141,28 @@ def given(context: typer.Context, names: Iterable[str]) -> dict[str, Any]:
     for name, value in values.items():
         check_url(name, value)
     return {name: number(value) if name in HYPER_PARAMETERS else value for name, value in values.items()}
+
+
+def traffic(popularity: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``--popularity`` stands for; conflicts with what was given otherwise are refused."""
+    if popularity is None:
+        if "clicks" in given and given.get("target_prior") != "clicks":
+            raise InputError(
+                "clicks", "would not be used", f"pass {setting('popularity', 'clicks')}, or leave them out"
+            )
+        return {}
+    if popularity not in POPULARITY:
+        hint = did_you_mean(popularity, POPULARITY, f"use one of {', '.join(POPULARITY)}")
+        raise InputError("popularity", f"is {popularity!r}", hint)
+    means = POPULARITY[popularity]
+    others = [name for name in ("own_log", "target_prior") if given.get(name) not in (None, False, means.get(name))]
+    others += ["clicks"] if "clicks" in given and popularity != "clicks" else []
+    if others:
+        came = f"is {popularity}, but {argument(others[0])} came too"
+        raise InputError("popularity", came, "leave one of them out")
+    if popularity == "clicks" and "clicks" not in given:
+        raise InputError("popularity", "is clicks, but there are none", f"give {argument('clicks')} too")
+    return dict(means)
 
 
 def check_url(name: str, value: Any) -> None:

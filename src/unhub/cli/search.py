@@ -48,6 +48,7 @@ def command(
     query_ids: options.QueryIds = None,
     k: Annotated[int, value("N", "Targets per query.", "--k")] = 10,
     raw: Annotated[bool, flag("--raw", "Also show the ranking without correction.")] = False,
+    force: options.Force = False,
     certify: Annotated[
         str | None,
         value(
@@ -66,6 +67,9 @@ def command(
     store must be named with --store, since a correction file alone must not make unhub connect anywhere. The store
     searches what was exported to it; without an export, unhub fetches more than k hits and reranks them with the bias.
 
+    The correction counts as much as its verdict says. One that was refused leaves the scores as they are, and no store
+    is searched with it; --force serves it at full strength all the same.
+
     --certify also compares the hits of a store with exact search, for which it reads all vectors.
 
     \b
@@ -76,6 +80,7 @@ def command(
       unhub search photos.unhub --queries queries.npy --store faiss://photos.faiss
     """
     import unhub
+    from unhub.api.guard import to_serve
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
     options.check_url("targets", targets)
@@ -85,6 +90,7 @@ def command(
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
         vectors = _query_rows(queries, query_ids, words or [], encoder)
+        loaded = to_serve(loaded, force=force) if force or store is not None else loaded
         address = None if targets is not None or exact else store
         checks = {} if certify is None else _certify(loaded, vectors, k, certify, address, filter, progress)
         if address is not None:
@@ -94,6 +100,8 @@ def command(
         else:
             corrected = loaded.search(vectors, k, progress=progress)
             uncorrected = loaded.search(vectors, k, corrected=False, progress=progress) if raw else None
+    if not loaded.verdict.served:
+        console.complain(f"note: the scores are as they are, without the correction. {loaded.verdict.sentence}")
     if checks and address is not None:
         checks["comparison"] = checks["certificate"].compare(corrected)
     titles, rows = _rows(vectors.ids, corrected, uncorrected)

@@ -295,6 +295,8 @@ class Dataset:
     def __getstate__(self) -> dict[str, Any]:
         state = {name: value for name, value in self.__dict__.items() if name not in ("_opened", "_lock")}
         sources = {part: portable(value) for part, value in self._sources.items()}
+        if is_clicks(self._sources["target_prior"]):  # a word, not the path of a file
+            sources["target_prior"] = self._sources["target_prior"]
         for part in ("captions", "target_captions"):  # texts, which are never read in blocks
             if isinstance(self._sources[part], np.ndarray):
                 sources[part] = self._sources[part].tolist()
@@ -372,6 +374,8 @@ class Dataset:
     def parts(self) -> dict[str, Any]:
         """Every array, address or text that it is made of, by its key: test.queries, banks.val.targets."""
         sources = {f"test.{part}": value for part, value in self._sources.items() if part != "media"}
+        if is_clicks(self._sources["target_prior"]):
+            del sources["test.target_prior"]
         if isinstance(self._sources["relevant"], Labels):
             labels = sources.pop("test.relevant")
             sources |= {"test.labels": labels.queries, "test.target_labels": labels.targets}

@@ -78,7 +78,7 @@ def fresh_queries(data: Dataset, reader: Reader, gallery: int, bank: Rows | None
             raise InputError("judged_queries", "came without their right targets", f"give {argument('judged')} too")
     else:
         judged = _judged(data, reader, gallery, bank, recent if own is None else own)
-    scores = None if recent is None else _scores(data, reader, recent)
+    scores = None if recent is None else _scores(data, reader, recent, gallery)
     if recent is not None and scores is not None and test is not None and data.allow_overlap:
         scores = select(scores, _rows_but(shared_rows(recent, test, unit=reader.scaled), len(recent)))
     return FreshQueries(scores, judged)
@@ -88,8 +88,11 @@ def _rows(data: Dataset, part: str) -> Rows | None:
     return data.rows(part) if data.source(part) is not None else None
 
 
-def _scores(data: Dataset, reader: Reader, rows: Rows) -> ScoreSource:
+def _scores(data: Dataset, reader: Reader, rows: Rows, gallery: int) -> ScoreSource:
     if data.kind == "scores":
+        if rows.shape[1] != gallery:
+            came = f"has {rows.shape[1]:,} columns, but there are {gallery:,} targets"
+            raise InputError(rows.name, came, "give the scores of these queries with the gallery")
         return reader.matrix(rows)
     targets = data.rows("targets")
     assert targets is not None
@@ -118,7 +121,7 @@ def _judged(data: Dataset, reader: Reader, gallery: int, bank: Rows | None, aske
             f"has {len(rows):,} judged queries that are not in the bank, and fewer than {FEWEST_JUDGED} say nothing",
             f"judge about {WANTED_JUDGED}, or leave it out",
         )
-    return JudgedQueries(select(_scores(data, reader, asked), rows), whole.rows(rows))
+    return JudgedQueries(select(_scores(data, reader, asked, gallery), rows), whole.rows(rows))
 
 
 def _rows_but(left_out: IntArray, size: int) -> IntArray:

@@ -22,20 +22,23 @@ TASKS = ("retrieval", "classification", "self-retrieval")
 MODALITIES = ("image", "video", "audio")
 TEST = (
     "queries", "targets", "scores", "relevant", "labels", "target_labels", "query_ids", "target_ids", "captions",
-    "target_captions", "media",
+    "target_captions", "media", "target_prior", "recent", "judged", "judged_queries", "clicks",
 )  # fmt: skip
 CAPTIONS = "captions"
 BANK = ("queries", "targets", "scores", "cross", "target_scores", CAPTIONS)
 """of a bank: embeddings, or the matrices bank x test targets, bank x bank targets, bank targets x test targets; and
 what its queries say"""
 ABOUT = ("name", "model", "task", "directions", "metrics", "modality")
-CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory")
+CHOICES = ("metric", "normalize", "group_targets", "allow_overlap", "memory", "own_log", "duplicates")
 """settings that are arguments of ``Dataset``"""
-HYPER_PARAMETERS = ("tau", "iterations")
+HYPER_PARAMETERS = ("tau", "iterations", "strength")
 """settings that every method with such a hyper-parameter takes"""
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "tau": ((int, float, str), 'a number, or "auto"'),
     "iterations": ((int,), "a whole number"),
+    "strength": ((int, float, str), 'a number, or "auto"'),
+    "own_log": ((bool,), "true or false"),
+    "duplicates": ((str,), 'a text, "drop" or "weigh"'),
     "seed": ((int,), "a whole number"),
     "resamples": ((int,), "a whole number"),
     "memory": ((str, int), 'a size such as "2GB"'),
@@ -48,6 +51,8 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 """what each setting can be, and how that is said"""
 SEPARATOR = "::"
 YAML = (".yaml", ".yml")
+WORDS = {"test.relevant": "aligned", "test.target_prior": "clicks"}
+"""parts that a word can stand for, in place of a path"""
 BANK_KEYS = {name: "cross" if part == "cross_scores" else part for part, name in ARGUMENTS.items()}
 """an argument's name -> the key of a bank in the file"""
 
@@ -171,10 +176,10 @@ def _directions(file: Path, about: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _place(file: Path, where: str, value: Any) -> str:
-    """A path of the file as an absolute one; the word aligned and a part behind :: stay as they are."""
+    """A path of the file as an absolute one; a word that stands for a part, and a part behind ::, stay as they are."""
     if not isinstance(value, str) or not value:
         raise InputError(f"{file}: {where} is {short_repr(value)}; write the path of a file.")
-    if where == "test.relevant" and value == "aligned":
+    if value == WORDS.get(where):
         return value
     if is_address(value):
         raise InputError(

@@ -36,6 +36,17 @@ def serving_export(correction: Correction, origin: str) -> Export | None:
     return next((each for each in reversed(exports) if each.bias == name), None)
 
 
+def other_bias(correction: Correction, origin: str) -> str | None:
+    """A sentence if the exports that serve the collection are of another bias, as after a new fit or verdict."""
+    serving = [each for each in correction.exports if each.origin == origin and each.state == "serving"]
+    if not serving or serving_export(correction, origin) is not None:
+        return None
+    return (
+        f"{origin}: {serving[-1].destination or 'the export'} has another bias or strength than this correction has "
+        f"now; export it again, or roll it back."
+    )
+
+
 def exported_index(collection: Collection, export: Export) -> CorrectedIndex:
     """The index of an export, to be searched; refused unless it has the name that unhub gives."""
     wanted, noted = collection.derived(export.tag), export.destination or ""

@@ -12,6 +12,7 @@ import numpy as np
 from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
+from unhub.api.guard import to_serve
 from unhub.core.parameters import count, positive
 from unhub.deploy import destinations
 from unhub.deploy.item_biases import UP_TO_DATE, Biases, Comparison
@@ -20,6 +21,7 @@ from unhub.deploy.retriever import reranked
 from unhub.deploy.self_test import ExactTop, SelfTest, choose_probes, run_self_test
 from unhub.foundation.errors import InputError, StoreError
 from unhub.foundation.types import Progress
+from unhub.foundation.wording import setting
 from unhub.stores import Collection, CorrectedIndex, Export, ExportPlan, Strategy, make_plan, open_store
 from unhub.stores.adapter import are_unit
 from unhub.stores.export_plan import State
@@ -64,6 +66,7 @@ def plan_export(
     pad_to: int | None = None,
     scale: float | None = None,
     alias: str | None = None,
+    force: bool = False,
 ) -> ExportPlan:
     """The plan of an export; nothing is written, and items are counted but not compared.
 
@@ -73,12 +76,18 @@ def plan_export(
     pad_to: vectors are padded to a multiple of this; by default 8 for codes and 1 for floats.
     scale: how many times as large the bias is written; by default as the index needs it.
     alias: the alias to point at the new collection; by default NAME_corrected, where there are aliases.
+    force: plan for full strength, also where the verdict on the correction is to refuse it.
 
     Returns an ExportPlan: strategy, destination, size, estimated time, notes.
     """
     known = correction if isinstance(correction, Correction) else load(correction)
+    refused = "" if known.verdict.served else known.verdict.sentence
     with closing(open_store(to)) as collection:
-        plan, _, notes = _plan(known, collection, strategy, pad_to, scale, alias)
+        plan, _, notes = _plan(to_serve(known, force=True), collection, strategy, pad_to, scale, alias)
+    if refused:
+        what = "this export serves the bias at full strength all the same" if force else "an export stops here"
+        unless = "" if force else f", unless you pass {setting('force', True)}"
+        notes = (f"{what}{unless}: {refused}", *notes)
     if plan.items == len(known.bias):
         note = "items are compared with the correction when it is exported, not now"
     else:
@@ -102,6 +111,7 @@ def export(
     effort: float | None = None,
     allow_missing: bool = False,
     batch: int = BLOCK,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> ExportResult:
     """Makes a store rank by score + bias, in a new place beside the collection, which is only read.
@@ -120,6 +130,8 @@ def export(
         raised until the corrected index misses no more than the raw one; 1 leaves it as fast as it is.
     allow_missing: give items that the correction does not know a bias of 0, instead of refusing them.
     batch: items read and written at once.
+    force: export a correction whose verdict is to refuse it, at full strength; ``connect`` and ``refresh`` then need it
+        too.
     progress: called with (what, done, total).
 
     Returns an ExportResult: the plan, the record, the counts, the self-test and the correction with the record.
@@ -128,7 +140,8 @@ def export(
     fixed_effort = None if effort is None else positive("effort", effort)
     if fixed_effort is not None and not 1 / MOST_EFFORT <= fixed_effort <= MOST_EFFORT:
         raise InputError("effort", f"is {fixed_effort:g}", f"give a number up to {MOST_EFFORT:g}, such as 2")
-    with exclusive_journal(correction) as (known, journal), closing(open_store(to)) as collection:
+    with exclusive_journal(correction) as (loaded, journal), closing(open_store(to)) as collection:
+        known = to_serve(loaded, force=force)
         plan, before, notes = _plan(known, collection, strategy, pad_to, scale, alias)
         record = before or _begin_record(known, journal, collection, plan)
         biases = Biases(known)
@@ -150,7 +163,7 @@ def export(
         record = replace(record, encoding=encoding, self_test=test.to_dict(), state=state)
         destinations.switch_alias(collection, record)
         others = [each for each in known.exports if each.location != record.location]
-        recorded = replace(known, exports=(*others, record))
+        recorded = replace(loaded, exports=(*others, record))
         if journal is not None and isinstance(correction, str | os.PathLike):
             recorded.save(correction)
             journal.forget(record)

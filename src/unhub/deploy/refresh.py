@@ -13,9 +13,10 @@ import numpy as np
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.fitted_vectors import noted_store
+from unhub.api.guard import to_serve
 from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.dataset.galleries import unnamed_store
-from unhub.deploy.destinations import bias_name, owned_index, serving_export, why_stale
+from unhub.deploy.destinations import bias_name, other_bias, owned_index, serving_export, why_stale
 from unhub.deploy.item_biases import Biases, Comparison
 from unhub.deploy.journal import exclusive_journal
 from unhub.foundation.errors import InputError
@@ -35,7 +36,7 @@ class RefreshResult:
     stale: bool = False
     """whether the export had no room for the changes, is gone or lacks unhub's mark: it is out of date, export again"""
     notes: tuple[str, ...] = ()
-    """sentences: why the export is stale"""
+    """sentences: why the export is stale, or that it serves another bias or strength"""
 
     @property
     def unchanged(self) -> bool:
@@ -53,6 +54,7 @@ def refresh(
     store: str | None = None,
     *,
     out: str | os.PathLike[str] | None = None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> RefreshResult:
     """The correction of a collection as it is now: exact bias for what is new or changed, without what is gone.
@@ -63,18 +65,22 @@ def refresh(
     correction: a correction, or the path of one, which is then saved there or to ``out``.
     store: the address of the collection. The address in a file is never connected to, since files can be forged.
     out: where to save the result instead; exports are then left as they are.
+    force: also where the verdict on the correction is to refuse it; its export serves at full strength.
     progress: called with (what, done, total).
 
     Returns a RefreshResult: the correction, and the ids that are new, changed and gone.
     """
     elsewhere = out is not None and (isinstance(correction, Correction) or Path(out) != Path(correction))
-    with exclusive_journal(correction) as (known, journal), closing(_open(known, store)) as collection:
+    with exclusive_journal(correction) as (loaded, journal), closing(_open(loaded, store)) as collection:
+        known = to_serve(loaded, force=force)
         record = None if elsewhere else serving_export(known, collection.url)
         exported = record if record is not None and record.destination is not None else None
         result = _compare(known, collection, record, progress)
         why = None if exported is None else why_stale(collection, exported)
         if why is not None:
             result = replace(result, stale=True, notes=(why,))
+        elif not elsewhere and (why := other_bias(known, collection.url)) is not None:
+            result = replace(result, notes=(why,))
         begun = () if journal is None else journal.read()
         interrupted = any(each.destination == (record and record.destination) for each in begun)
         if exported is not None and not result.stale:
@@ -84,8 +90,7 @@ def refresh(
         current = result.correction
         if result.stale or not result.unchanged:
             current = _record(replace(current, source=collection.url, targets=None), record, result.stale)
-        if elsewhere:
-            current = replace(current, exports=())
+        current = replace(current, verdict=loaded.verdict, exports=() if elsewhere else current.exports)
         target = out or (None if isinstance(correction, Correction) else correction)
         if target is not None and (elsewhere or result.stale or not result.unchanged):
             current.save(target)
@@ -127,7 +132,7 @@ def _compare(
                 )
             bias = known.extend(some.vectors)
             now = {"bias": bias, "_digests": row_digests(some.vectors), "_sketches": row_sketches(some.vectors)}
-            room = room and (record is None or record.encoding.has_room(some.vectors, bias))
+            room = room and (record is None or record.encoding.has_room(some.vectors, known.strength * bias))
             old = rows[outdated]
             for name, column in columns.items():
                 column[old[old >= 0]] = now[name][old >= 0]

@@ -13,6 +13,7 @@ from unhub.api.artefact import load
 from unhub.api.correction import Correction
 from unhub.api.facade import facade
 from unhub.api.fitted_vectors import noted_store
+from unhub.api.guard import to_serve
 from unhub.api.hits import Hits
 from unhub.core.parameters import count
 from unhub.dataset.galleries import unnamed_store
@@ -28,7 +29,13 @@ FETCH = 200  # fetched for ten; what that finds depends on how strong the hubs a
 
 
 @facade
-def connect(url: str | None, correction: Correction | str | os.PathLike[str], *, fetch: int | None = None) -> Retriever:
+def connect(
+    url: str | None,
+    correction: Correction | str | os.PathLike[str],
+    *,
+    fetch: int | None = None,
+    force: bool = False,
+) -> Retriever:
     """A retriever: corrected search in the store at an address.
 
     url: the address of the raw collection. The address in a correction file is never connected to, since files can be
@@ -36,10 +43,11 @@ def connect(url: str | None, correction: Correction | str | os.PathLike[str], *,
     correction: a correction, or the path of one. Its export serves; without one, more than k items are fetched by score
         and ranked again.
     fetch: how many items a reranking search fetches by score; by default 200 for the best ten.
+    force: serve a correction whose verdict is to refuse it, at full strength.
 
     Returns a Retriever; close it, or use it in ``with``.
     """
-    known = correction if isinstance(correction, Correction) else load(correction)
+    known = to_serve(correction if isinstance(correction, Correction) else load(correction), force=force)
     fetch = None if fetch is None else count("fetch", fetch)
     if not url:
         if (noted := noted_store(known)) is not None:
