@@ -57,7 +57,8 @@ def open_dataset(data: Dataset | str | os.PathLike[str]) -> Dataset:
 def with_settings(name: str | Method, method: Method, data: Dataset, given: Mapping[str, Any]) -> Method:
     """A method that was named, with the hyper-parameters of the dataset's settings; an object as it is."""
     settings = {key: value for key, value in data.hyper_parameters.items() if key not in given}
-    return configure(method, settings) if settings and isinstance(name, str) else method
+    with data.words():
+        return configure(method, settings) if settings and isinstance(name, str) else method
 
 
 @functools.cache
