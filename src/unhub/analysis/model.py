@@ -9,8 +9,8 @@ from typing import Any, Literal
 from unhub.foundation.regular_files import json_safe
 
 SCHEMA_VERSION = 1
-Kind = Literal["use", "upper bound", "unclear", "do not use", "unknown"]
-"""an upper bound helps, but had the test queries in advance"""
+Kind = Literal["use", "upper bound", "unclear", "do not use", "refused", "unknown"]
+"""an upper bound helps, but had the test queries in advance; what the guard refuses changes nothing"""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ def report_data(
     if data.correction is not None and sweeps:
         left_out = ["Sweeps are of experiments, so none is shown for a correction."]
     counts = [pair.counts(row, 1) for row in (pair.before, pair.after)]
+    served = None if evaluated.after.verdict is None else evaluated.after.verdict.strength
     return ReportData(
         title=title or session.title,
         subtitle=about or subtitle(evaluated),
@@ -85,7 +86,7 @@ def report_data(
         targets=pair.relevance.gallery,
         judged=session.judged,
         headline=headline(counts[0], counts[1], 1, noun, name),
-        verdict=judgement or verdict(gain, name, corrected=True, shared=evaluated.shared),
+        verdict=judgement or verdict(gain, name, corrected=True, shared=evaluated.shared, strength=served),
         guard=None if evaluated.after.verdict is None else guard_of(evaluated.after.verdict),
         table=table,
         occurrences=occurrences(pair),

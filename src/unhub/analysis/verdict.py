@@ -49,13 +49,18 @@ def gain_of(
     return Estimate(gain.value, gain.low, gain.high)
 
 
-def verdict(gain: Estimate | None, title: str, *, corrected: bool, shared: float | None = 0.0) -> Verdict:
+def verdict(
+    gain: Estimate | None, title: str, *, corrected: bool, shared: float | None = 0.0, strength: float | None = None
+) -> Verdict:
     """Whether the correction helps these queries, hurts, or may be chance.
 
-    shared: the share of the test queries in the bank; None if they are the bank.
+    shared: the share of the test queries in the bank; None if they are the bank. strength: that is served, if it is a
+    bias.
     """
     if not corrected:
         return Verdict("unknown", "No correction is chosen.")
+    if strength == 0:
+        return Verdict("refused", f"{title} is not served, so every query has the results of no correction.")
     if gain is None:
         return Verdict("unknown", "Can't judge accuracy: there are no relevance labels. Add them to see if it helps.")
     facts = f"{gain.value:+.1f} points of R@1 on these queries (95% interval {gain.low:+.1f} to {gain.high:+.1f})"

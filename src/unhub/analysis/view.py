@@ -66,7 +66,7 @@ def view(session: Session, ranked: BeforeAfter) -> View:
         tau=temperature(ranked.method) if corrected else None,
         strength=None if ranked.guard is None else ranked.strength,
         headline=headline(before, after, chosen.k, its.noun, title if corrected else None),
-        verdict=verdict(gain, title, corrected=corrected, shared=shared),
+        verdict=verdict(gain, title, corrected=corrected, shared=shared, strength=ranked.strength),
         guard=None if ranked.guard is None else guard_of(ranked.guard),
         lines=lines,
         counts_before=before.tolist(),

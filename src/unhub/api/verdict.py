@@ -115,7 +115,9 @@ class Verdict:
         if self.reason == "transductive":
             return "The test queries are the bank, so nothing can be checked."
         head = "" if self.served else self._head().removeprefix("REFUSE: ")
-        parts = [head[:1].upper() + head[1:], self._not_checked(), self._advice()]
+        capped = self.evidence and self.strength == UNCHECKED < min(each.strength for each in self.evidence)
+        bound = f"Without recent queries it is served at {UNCHECKED:g} at most." if capped else ""
+        parts = [head[:1].upper() + head[1:], bound, self._not_checked(), self._advice()]
         return " ".join(part for part in parts if part)
 
     def _head(self) -> str:

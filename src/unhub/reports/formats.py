@@ -17,6 +17,7 @@ VERDICTS = {
     "use": ("use", "Use it"),
     "unclear": ("unclear", "Not significant"),
     "do not use": ("stop", "Do not use it"),
+    "refused": ("stop", "Nothing is served"),
     "unknown": ("unknown", "Unknown"),
     "upper bound": ("unclear", "Upper bound"),
 }

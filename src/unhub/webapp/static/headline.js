@@ -8,6 +8,7 @@ const VERDICTS = {
   "upper bound": "Upper bound",
   unclear: "Not significant",
   "do not use": "Do not use it",
+  refused: "Nothing is served",
   unknown: "Unknown",
 };
 const TITLES = {
@@ -36,7 +37,9 @@ export function drawHeadline(view) {
       "p",
       { class: `verdict ${marked}` },
       view.setting.method === "none" ? null : [h("strong", { class: "badge" }, VERDICTS[view.verdict.kind]), " "],
-      view.setting.method === "none" ? null : h("span", { class: "quiet" }, "Measured on these queries: "),
+      view.setting.method === "none" || view.verdict.kind === "refused"
+        ? null
+        : h("span", { class: "quiet" }, "Measured on these queries: "),
       view.verdict.sentence,
     ),
   );
