@@ -27,7 +27,7 @@ class Split:
         """1 or 0 for each query: whether its target came first."""
         result = unhub.evaluate(
             queries=self.queries, targets=self.targets, relevant=self.relevant, methods=[method],
-            metrics=["R@1"], normalize=True, allow_overlap=True, resamples=1, **banks,
+            metrics=["R@1"], normalize=True, allow_overlap=True, resamples=1, strength=1, **banks,
             **({} if tau is None else {"tau": tau}),
         )  # fmt: skip
         return np.asarray(result[method].per_query["R@1"], dtype=float)

@@ -24,7 +24,7 @@ def test_msrvtt_in_halves_loses_a_point_and_a_half(shared_data):
             result = unhub.evaluate(
                 scores=s[np.ix_(test, test)], query_bank_scores=s[np.ix_(bank, test)],
                 cross_bank_scores=s[np.ix_(bank, bank)], relevant=np.arange(500), methods=names,
-                metrics=["R@1"], tau=0.03, resamples=1, allow_overlap=True,
+                metrics=["R@1"], tau=0.03, strength=1, resamples=1, allow_overlap=True,
             )  # fmt: skip
             found.append([result[name]["R@1"] for name in names])
     none, *corrected = np.mean(found, axis=0)
