@@ -71,8 +71,8 @@ def fit(
     data: a Dataset in place of the arrays below.
     bank: which bank of the dataset; may be left out where it has only one.
     targets: (gallery, dim) embeddings of the gallery, or the address of a store (qdrant://localhost/photos).
-    query_bank: (bank, dim) embeddings of past queries. The gallery itself is refused unless ``ignore_self`` or a strength
-        is given.
+    query_bank: (bank, dim) embeddings of past queries. The gallery itself is refused unless ``ignore_self`` or a
+        strength is given.
     target_bank: (target bank, dim) embeddings of other targets, for dbsn and dualis.
     scores: (bank, gallery) a matrix instead of embeddings.
     cross_bank_scores: (bank, target bank), for dbsn beside scores.
