@@ -16,6 +16,7 @@ import pytest
 import unhub
 from unhub.demo import clipart
 from unhub.demo.demo_data import DemoData, Part
+from unhub.demo.evaluation import evaluate_on_test, transductive
 from unhub.foundation.errors import InputError, MissingDependencyError
 
 DATA = Path(clipart.__file__).parent / "data"
@@ -348,12 +349,8 @@ def test_equal_pictures_give_an_equal_archive(build: ModuleType, tmp_path: Path)
 
 def test_the_card_says_what_is_measured(data: DemoData) -> None:
     card = (DATA / "clipart.md").read_text("utf-8")
-    test, given = data.test, {"tau": "auto", "relevant": data.test.relevant}
-    vectors = {"queries": test.queries, "targets": test.targets}
-    banks = {"query_bank": data.bank.queries, "target_bank": data.bank.targets}
-    banked = unhub.evaluate(**vectors, **banks, methods=["none", "is", "sn", "dbsn"], **given)
-    own = unhub.evaluate(**vectors, methods="sn", **given)
-    rows = [*banked.rows.values(), own["sn"]]
+    test, banked, own = data.test, evaluate_on_test(data), transductive(data)
+    rows = [*(banked[name] for name in ("none", "is", "sn", "dbsn")), own["sn"]]
     for metric in ("R@1", "R@5", "R@10"):
         written = re.search(rf"^\| {metric} \|(.*)\|$", card, flags=re.MULTILINE)
         assert written is not None
