@@ -4,8 +4,9 @@
     python benchmarks/choosing.py --data ../shared/data --only msrvtt
 
 Everything is at the defaults (tau = "auto"). Recent queries are the set's own dev or val queries; where it has none,
-200 are split off its bank. MSR-VTT has no bank: one half of it is the bank of the other, over eight draws of the halves,
-and its recent queries are 200 of the bank's half ("bank"), or of the test's half ("test"), which are then not tested.
+200 are split off its bank. MSR-VTT has no bank: one half of it is the bank of the other, over eight draws of the
+halves, and its recent queries are 200 of the bank's half ("bank"), or of the test's half ("test"), which are then not
+tested.
 """
 
 from __future__ import annotations

@@ -209,10 +209,12 @@ def _next_steps(console: Console, data: DemoData, output: Path) -> None:
     show.say(console, "On your own vectors, run the same commands:")
     here = escape(str(output))
     bank = f"--targets {here}/targets.npy --query-bank {here}/query_bank.npy"
+    recent = f"--recent {here}/recent.npy"
     test = f"--queries {here}/queries.npy --relevant {here}/relevant.npy"
     for command in (
         f"check {bank}",
-        f"fit {bank} --target-bank {here}/target_bank.npy -o mine.unhub",
-        f"evaluate {test} {bank} --methods none,is,sn",
+        f"fit {bank} --target-bank {here}/target_bank.npy {recent} -o mine.unhub",
+        f"guard mine.unhub {recent}",
+        f"evaluate {test} {bank} {recent} --methods none,is,sn",
     ):
         console.print(f"    {unhub} {command}", soft_wrap=True)
