@@ -218,7 +218,9 @@ def test_an_existing_correction_is_judged_again_without_a_fit(shop):
     alone = fitted(shop, tau=0.2)
     verdict = unhub.guard(alone, recent=shop["recent"])
     together = fitted(shop, tau=0.2, recent=shop["recent"])
-    assert verdict == together.verdict
+    assert verdict.decision == together.verdict.decision
+    for found, expected in zip(verdict.evidence, together.verdict.evidence, strict=True):
+        assert dataclasses.astuple(found) == pytest.approx(dataclasses.astuple(expected), abs=1e-6)
     assert alone.with_verdict(verdict).strength == together.strength
     judged = unhub.guard(alone, recent=shop["asked"], judged=shop["answers"])
     assert judged.checked == ("noise", "mismatch", "popularity")
@@ -317,8 +319,8 @@ def test_raw_clicks_are_not_judgements(shop, many):
         ),
         (
             lambda shop: {"judged": shop["answers"][:19], "recent": shop["recent"]},
-            "judged has 19 judged queries that are not in the bank, and fewer than 20 say nothing; judge about 50, or "
-            "leave it out.",
+            "judged has 19 different judged queries that are not in the bank, and fewer than 20 say nothing; judge "
+            "about 50, or leave it out.",
         ),
         (
             lambda shop: {"judged_queries": shop["asked"]},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unhub.api.facade import facade
+from unhub.api.facade import facade, warn
 from unhub.api.verdict import Verdict, given, judge
 from unhub.core.arrays import is_numpy
 from unhub.core.bias import Bias
@@ -100,6 +100,7 @@ def guard(
     known = tuple(each for each in its.verdict.evidence if each.source == "bank")
     evidence, _ = from_fresh(its.method, g, tau, its._linear, queries, reader.execution(first))
     old = its.verdict
+    warn(queries.notes)
     size = old.bank_size or its.bank_size
     return judge((*known, *evidence), bank_size=size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
 
@@ -115,19 +116,19 @@ def estimate_bias(method: AdditiveMethod, task: Task, scale: Spread | None = Non
     if task.own_bank:
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"))
     scale = spread(banks.queries) if scale is None else scale
-    own = _judged_bias(method, task, scale)
+    own = replace(_judged_bias(method, task, scale), notes=task.fresh.notes)
     if task.clicks is None:
         return own
     if own.judged is None:
-        return replace(own, notes=(UNJUDGED_CLICKS,))
+        return replace(own, notes=(*own.notes, UNJUDGED_CLICKS))
     expected = task.clicks + task.clicks.mean()
     mean = float(expected.mean())
     popular = replace(banks, target_prior=expected / mean, observer=None)
     other = _judged_bias(method, replace(task, banks=popular), scale)
     assert other.judged is not None
     if prefers(other.judged, own.judged):
-        return replace(other, prior_mean=mean, notes=(PREFERRED_CLICKS,))
-    return replace(own, notes=(UNWANTED_CLICKS,))
+        return replace(other, prior_mean=mean, notes=(*own.notes, PREFERRED_CLICKS))
+    return replace(own, notes=(*own.notes, UNWANTED_CLICKS))
 
 
 def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBias:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unhub.core.near_copies import shared_rows
+from unhub.core.near_copies import first_copies, shared_rows
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.foundation.wording import argument
@@ -25,6 +25,8 @@ FEWEST_JUDGED, WANTED_JUDGED = 20, 50
 """judged queries, likewise"""
 MOST_IN_BANK = 0.5
 """share of judged queries in the bank from which they are the log's own clicks, not judgements"""
+OTHERS = " different queries that are not in the bank"
+REPEATED = "{:,} of {:,} recent queries were left out: they are in the bank, or repeat another recent query."
 CLICKS = (
     "raw clicks are not judgements: people click what was shown first, so that clicks only repeat the ranking as it "
     "is. Judge about 50 other queries by hand"
@@ -49,39 +51,57 @@ class JudgedQueries:
 
 @dataclass(frozen=True, eq=False)
 class FreshQueries:
-    """What a correction is judged by besides its own bank; None where there is none."""
+    """What a correction is judged by besides its own bank; None where there is none. notes: what was left out."""
 
     recent: ScoreSource | None = None
     judged: JudgedQueries | None = None
+    notes: tuple[str, ...] = ()
 
 
 NONE = FreshQueries()
 
 
-def fresh_queries(data: Dataset, reader: Reader, gallery: int, bank: Rows | None) -> FreshQueries:
-    """The recent and the judged queries of a dataset, opened and checked; gallery: how many targets there are."""
+def fresh_queries(
+    data: Dataset, reader: Reader, gallery: int, bank: Rows | None, *, tested: bool = True
+) -> FreshQueries:
+    """The recent and the judged queries of a dataset, opened and checked.
+
+    gallery: how many targets there are. tested: False where the scores of the dataset are its bank, not test queries.
+    """
     recent, own = _rows(data, "recent"), _rows(data, "judged_queries")
-    if recent is not None and len(recent) < FEWEST_RECENT:
-        raise InputError(
-            "recent",
-            f"has {len(recent):,} queries, and fewer than {FEWEST_RECENT} say nothing",
-            f"give about {WANTED_RECENT}, or leave it out",
-        )
+    if own is not None and data.source("judged") is None:
+        raise InputError("judged_queries", "came without their right targets", f"give {argument('judged')} too")
+    unit = reader.scaled and data.kind != "scores"
     test = None
-    if recent is not None or own is not None:
+    if tested and (recent is not None or own is not None):
         test = data.rows("scores" if data.kind == "scores" else "queries")
         for rows in (recent, own):
-            _refuse_test_queries(rows, test, unit=reader.scaled, allowed=data.allow_overlap)
-    if data.source("judged") is None:
-        judged = None
-        if own is not None:
-            raise InputError("judged_queries", "came without their right targets", f"give {argument('judged')} too")
-    else:
-        judged = _judged(data, reader, gallery, bank, recent if own is None else own)
-    scores = None if recent is None else _scores(data, reader, recent, gallery)
-    if recent is not None and scores is not None and test is not None and data.allow_overlap:
-        scores = select(scores, _rows_but(shared_rows(recent, test, unit=reader.scaled), len(recent)))
-    return FreshQueries(scores, judged)
+            _refuse_test_queries(rows, test, unit=unit, allowed=data.allow_overlap)
+    judged = None
+    if data.source("judged") is not None:
+        judged = _judged(data, reader, gallery, bank, recent if own is None else own, unit=unit)
+    if recent is None:
+        return FreshQueries(None, judged)
+    scores = _scores(data, reader, recent, gallery)
+    fresh = _fresh_rows(recent, bank, np.arange(len(recent)), unit=unit)
+    left_out = len(recent) - len(fresh)
+    if test is not None and data.allow_overlap:
+        fresh = np.setdiff1d(fresh, shared_rows(recent, test, unit=unit))
+    if len(fresh) < FEWEST_RECENT:
+        raise InputError(
+            "recent",
+            f"has {len(fresh):,}{OTHERS if left_out else ' queries'}, and fewer than {FEWEST_RECENT} say nothing",
+            f"give about {WANTED_RECENT}, or leave it out",
+        )
+    notes = (REPEATED.format(left_out, len(recent)),) if left_out else ()
+    return FreshQueries(scores if len(fresh) == len(recent) else select(scores, fresh), judged, notes)
+
+
+def _fresh_rows(asked: Rows, bank: Rows | None, among: IntArray, *, unit: bool) -> IntArray:
+    """Each different query once, without those that are in the bank: what was learned from it cannot judge it."""
+    copy_of = first_copies(asked, unit=unit)[among]
+    fresh: IntArray = among[np.sort(np.unique(copy_of, return_index=True)[1])]
+    return fresh if bank is None else np.setdiff1d(fresh, shared_rows(asked, bank, unit=unit))
 
 
 def _rows(data: Dataset, part: str) -> Rows | None:
@@ -99,33 +119,30 @@ def _scores(data: Dataset, reader: Reader, rows: Rows, gallery: int) -> ScoreSou
     return reader.products(rows, targets)
 
 
-def _judged(data: Dataset, reader: Reader, gallery: int, bank: Rows | None, asked: Rows | None) -> JudgedQueries:
+def _judged(
+    data: Dataset, reader: Reader, gallery: int, bank: Rows | None, asked: Rows | None, *, unit: bool
+) -> JudgedQueries:
     if asked is None:
         missing = f"give {argument('recent')}, whose rows it names, or {argument('judged_queries')}"
         raise InputError("judged", "says which targets are right, but not for which queries", missing)
     names: Any = {"query_ids": asked.ids, "target_ids": data.target_ids(), "name": "judged"}
     sizes: Any = {"queries": len(asked), "targets": gallery, "allow_empty": True, "partial": True}
     whole = read_relevance(data.source("judged"), **sizes, **names)
-    rows = np.flatnonzero(whole.judged())
+    rows: IntArray = np.flatnonzero(whole.judged())
+    scores = _scores(data, reader, asked, gallery)
     if bank is not None and rows.size:
-        known = shared_rows(asked, bank, unit=reader.scaled and data.kind == "vectors")
-        repeated = np.isin(rows, known)
-        if repeated.mean() >= MOST_IN_BANK:
-            raise InputError(
-                "judged", f"holds {int(repeated.sum()):,} queries of the bank, as a log's clicks do", CLICKS
-            )
-        rows = rows[~repeated]
+        repeated = int(np.isin(rows, shared_rows(asked, bank, unit=unit)).sum())
+        if repeated >= MOST_IN_BANK * rows.size:
+            raise InputError("judged", f"holds {repeated:,} queries of the bank, as a log's clicks do", CLICKS)
+    rows = _fresh_rows(asked, bank, rows, unit=unit)
     if len(rows) < FEWEST_JUDGED:
         raise InputError(
             "judged",
-            f"has {len(rows):,} judged queries that are not in the bank, and fewer than {FEWEST_JUDGED} say nothing",
+            f"has {len(rows):,} different judged queries that are not in the bank, and fewer than {FEWEST_JUDGED} say "
+            f"nothing",
             f"judge about {WANTED_JUDGED}, or leave it out",
         )
-    return JudgedQueries(select(_scores(data, reader, asked, gallery), rows), whole.rows(rows))
-
-
-def _rows_but(left_out: IntArray, size: int) -> IntArray:
-    return np.setdiff1d(np.arange(size), left_out)
+    return JudgedQueries(select(scores, rows), whole.rows(rows))
 
 
 def _refuse_test_queries(rows: Rows | None, test: Rows | None, *, unit: bool, allowed: bool) -> None:

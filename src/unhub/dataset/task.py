@@ -196,7 +196,11 @@ def score_task(
     reader = replace(data._reader, tensors=fit, executor=executor)
     banks = score_banks(reader, asked, cross, by_target, weight=weight, prior=prior)
     matrices = tuple(each for each in (asked, cross, by_target) if each is not None)
-    fresh = NO_FRESH_QUERIES if back else fresh_queries(data, reader, asked.shape[1], asked)
+    fresh = (
+        NO_FRESH_QUERIES
+        if back
+        else fresh_queries(data, reader, asked.shape[1], asked, tested=not fit or own is not None)
+    )
     task = Task(
         "reverse" if back else "forward", name, banks, shared=shared, prior_mean=mean, matrices=matrices, fresh=fresh
     )
