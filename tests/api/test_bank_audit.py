@@ -104,3 +104,24 @@ def test_a_bank_that_was_normalised_in_part(parts):
         "140 of 240 vectors in query_bank are of unit length and the others are not (up to 3), as where a part was "
         "normalised; normalise all of them, or pass normalize=True."
     )
+
+
+def test_check_lists_what_is_found(parts):
+    rounded = np.concatenate((parts["query_bank"], eight_bits(parts["query_bank"][:60])))
+    found = unhub.check(targets=parts["targets"], query_bank=rounded)
+    sentence = (
+        "60 of 300 bank queries repeat another one, exactly or up to rounding; with strength='auto' each counts once, "
+        "and duplicates='weigh' counts them as often as they come."
+    )
+    assert found.ready
+    assert found.to_dict()["findings"] == [{"kind": "duplicates", "sentence": sentence}]
+    assert f"note: {sentence}" in found.facts()
+    assert unhub.check(**parts).findings == ()
+
+
+def test_check_has_a_problem_with_the_gallery_as_bank(parts):
+    (problem,) = unhub.check(targets=parts["targets"], query_bank=parts["targets"][::-1].copy()).problems
+    assert problem.startswith(
+        "query_bank is the gallery itself: 90 of 90 vectors are targets, up to rounding, which cost"
+    )
+    assert unhub.check(targets=parts["targets"], queries=parts["query_bank"]).findings == ()

@@ -47,6 +47,8 @@ def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.Capt
             assert run(*words).code == 0
     if name == "encode":
         write_media(folder)
+    if name == "bank":
+        write_texts(folder)
     if name == "import":
         write_published(folder)
     for words in examples(help_text(name, capsys=capsys)):
@@ -66,6 +68,15 @@ def test_the_examples_of_serve_open_a_page(run: Run, folder: Path, capsys: pytes
         with serving(*words[1:], "--port", 0, cwd=folder, cache=folder) as address:
             assert "<title>unhub" in httpx.get(address).text
             assert httpx.get(f"{address}api/view", timeout=60).status_code == 200
+
+
+def write_texts(folder: Path) -> None:
+    """A file of typed queries, and an encoder beside it."""
+    (folder / "examples.txt").write_text("".join(f"{number} red lamps\n\n" for number in range(30)))
+    (folder / "mymodule.py").write_text(
+        "import numpy as np\n\n\ndef encode(texts):\n"
+        "    return np.stack([np.random.default_rng(list(text.encode())).normal(size=16) for text in texts])\n"
+    )
 
 
 def write_media(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import timeit
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from unhub.core.logsumexp import LARGE_TAU
 from unhub.core.parameters import Temperature, count, seed_number
 from unhub.core.plan import Plan, for_scores, in_words, plan
 from unhub.dataset import Dataset, Task
+from unhub.dataset.bank_audit import Finding, bank_findings, duplicate_findings, own_gallery
 from unhub.dataset.dataset import BANK
 from unhub.dataset.reader import same_rows
 from unhub.dataset.sources import ARGUMENTS
@@ -107,6 +108,8 @@ class Check:
     errors: tuple[UnhubError, ...] = ()
     """everything that a function would refuse"""
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """what looks wrong with the bank, each with what to do"""
     files: Mapping[str, str] = field(default_factory=dict)
     """other files: relevance, ids, captions"""
     spread: Spread | None = None
@@ -164,7 +167,8 @@ class Check:
             lines.append("relevant: {:,} pairs, {:,} to {:,} for each query".format(*self.relevant))
         if self.cost is not None:
             lines += [str(self.cost), f"plan: {self.cost.plan}"]
-        return [spoken(line, door) for line in (*lines, *(f"note: {note}" for note in self.notes))]
+        notes = (*self.notes, *(each.sentence for each in self.findings))
+        return [spoken(line, door) for line in (*lines, *(f"note: {note}" for note in notes))]
 
     def table(self, door: Door = in_python) -> str:
         """Everything as text: the parts, the facts, then the problems or "ready"."""
@@ -179,6 +183,7 @@ class Check:
             "ready": self.ready,
             "problems": list(self.sentences(door)),
             "notes": [spoken(note, door) for note in self.notes],
+            "findings": [{"kind": each.kind, "sentence": spoken(each.sentence, door)} for each in self.findings],
             "files": {name: part.to_dict() for name, part in self.parts.items()},
             "scores": None
             if seen is None
@@ -307,9 +312,10 @@ class _Checker:
         seen = None if task is None else spread(task.banks.queries)
         if seen is not None:
             self.unsuited(seen)
+        findings = () if task is None else self.findings(task, chosen)
         cost = None if task is None or seen is None else _cost(task, tau, seen)
         others = {} if data.path is None else {name: at for name, at in data.files().items() if name not in parts}
-        return Check(parts, tuple(self.errors), tuple(self.notes), others, seen, relevant, media, cost)
+        return Check(parts, tuple(self.errors), tuple(self.notes), findings, others, seen, relevant, media, cost)
 
     @property
     def queries(self) -> tuple[str | None, str]:
@@ -398,6 +404,12 @@ class _Checker:
         for bank in (None, *data.banks) if in_file else data.banks or (None,):
             for way in data.directions_of(bank).values() if in_file else ("forward",):
                 self.tried(bank, data.task, way, bank)
+
+    def findings(self, task: Task, bank: str | None) -> tuple[Finding, ...]:
+        """What looks wrong with the bank; a bank that is the gallery is a problem, as it is for a fit."""
+        task = replace(task, masked=self.data.ignore_self)
+        own = self.tried(bank, own_gallery, task, judged=True) or ()
+        return (*own, *duplicate_findings(task), *bank_findings(task))
 
     def unsuited(self, seen: Spread) -> None:
         """Scores that are all the same, or no cosines: a problem of an experiment, a note about any other data."""

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from unhub.cli import (
+    bank,
     check,
     demo,
     encode,
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "report": report.command,
     "serve": serve.command,
     "encode": encode.command,
+    "bank": bank.command,
 }
 
 app = typer.Typer(

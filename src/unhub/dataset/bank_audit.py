@@ -90,6 +90,8 @@ def bank_findings(task: Task) -> tuple[Finding, ...]:
 
 def duplicate_findings(task: Task) -> tuple[Finding, ...]:
     """How much of the bank repeats another query; task: with its copies."""
+    if task.own_bank:
+        return ()
     distinct = task.distinct
     if distinct.repeated < MANY_COPIES:
         return ()

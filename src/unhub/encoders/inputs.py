@@ -79,6 +79,27 @@ def read_items(
     return _check_ids(items, path, None if isinstance(ids, str) else ids)
 
 
+def read_texts(source: str | os.PathLike[str], *, column: str | None = None) -> list[str]:
+    """The texts of a ``.txt`` (a line each) or a table (a column), in order, stripped; some may be empty.
+
+    column: of a .jsonl, .csv or .tsv; None takes one with a usual name.
+    """
+    path = Path(os.path.expanduser(os.fspath(source)))
+    if path.suffix.lower() not in (".txt", *TABLES):
+        raise InputError(f"{path} is no file of texts; give a .txt with a line for each, or a .jsonl, .csv or .tsv.")
+    if path.suffix.lower() == ".txt":
+        if column is not None:
+            raise InputError("column", f"is {column!r}, but {path} is not a .jsonl, .csv or .tsv and has no columns")
+        return [line.strip() for line in _text(path).splitlines()]
+    rows = _table_rows(path)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    chosen = column or next((name for name in USUAL if name in names), None)
+    if chosen not in names:
+        came = f"is {column!r}, which {path} has not" if column else f"is missing for {path}"
+        raise InputError("column", came, f"its columns are {', '.join(names) or 'none'}")
+    return ["" if row.get(chosen) is None else str(row[chosen]).strip() for row in rows]
+
+
 def _files(path: Path, kind: str, out: Path | None) -> Items:
     """The files of a folder or a pattern, or one file, in the order of their names."""
     root, files = path.parent, [path]
