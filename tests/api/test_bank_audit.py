@@ -9,7 +9,7 @@ import unhub
 from unhub import InputError, UnhubWarning
 from unhub.foundation.wording import in_python, spoken
 
-GALLERY, BANK, DIM = 90, 240, 64
+GALLERY, BANK, DIM = 90, 240, 96
 
 
 def unit(x):

@@ -8,7 +8,7 @@ import numpy as np
 
 from unhub.foundation.types import FloatArray
 
-FEWEST, NARROWEST = 50, 64
+FEWEST, NARROWEST = 50, 96
 """rows of either side, and numbers in a vector, without which chance alone explains much"""
 SHARED_ENERGY = 1.25
 """of one model at least 1.6 (37 pairs of real sets, other domains included); of two models .8 to 1.1"""
@@ -37,7 +37,7 @@ def shared_space(bank: FloatArray, targets: FloatArray) -> SharedSpace | None:
     """How much two sets of vectors (row, dim) have in common; None where there are too few to tell.
 
     >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 64)) * np.linspace(0.1, 2, 64)
+    >>> rows = rng.normal(size=(400, 96)) * np.linspace(0.1, 2, 96)
     >>> shared_space(rows[:200], rows[200:]).unrelated, shared_space(rows[:200], rows[200:, ::-1]).energy < 1
     (False, True)
     """
