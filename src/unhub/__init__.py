@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from unhub.api.guard import guard
     from unhub.api.hits import Hits
     from unhub.api.make_bank import MadeBank, make_bank
+    from unhub.api.monitor import monitor
+    from unhub.api.monitor_result import MonitorResult
     from unhub.api.normalize import normalize
     from unhub.api.verdict import Verdict
     from unhub.dataset import Dataset
@@ -45,11 +47,12 @@ _HOMES = {
     "Evaluation": "api.evaluation", "ExportResult": "deploy.export", "Hits": "api.hits",
     "InputError": "foundation.errors", "METHODS": "methods", "MadeBank": "api.make_bank",
     "MethodResult": "api.evaluation", "MissingDependencyError": "foundation.errors",
-    "RefreshResult": "deploy.refresh", "Retriever": "deploy.retriever", "RollbackResult": "deploy.rollback",
-    "StoreError": "foundation.errors", "UnhubError": "foundation.errors", "UnhubWarning": "foundation.errors",
-    "Verdict": "api.verdict", "check": "api.check", "connect": "deploy.retriever", "diagnose": "api.diagnose",
-    "encode": "encoders.run", "evaluate": "api.evaluate", "export": "deploy.export", "fit": "api.fit",
-    "guard": "api.guard", "load": "api.artefact", "make_bank": "api.make_bank", "normalize": "api.normalize",
+    "MonitorResult": "api.monitor_result", "RefreshResult": "deploy.refresh", "Retriever": "deploy.retriever",
+    "RollbackResult": "deploy.rollback", "StoreError": "foundation.errors", "UnhubError": "foundation.errors",
+    "UnhubWarning": "foundation.errors", "Verdict": "api.verdict", "check": "api.check",
+    "connect": "deploy.retriever", "diagnose": "api.diagnose", "encode": "encoders.run", "evaluate": "api.evaluate",
+    "export": "deploy.export", "fit": "api.fit", "guard": "api.guard", "load": "api.artefact",
+    "make_bank": "api.make_bank", "monitor": "api.monitor", "normalize": "api.normalize",
     "plan_export": "deploy.export", "refresh": "deploy.refresh", "register_method": "methods",
     "report": "reports.report", "reproduce": "experiments.reproduction", "rollback": "deploy.rollback",
     "serve": "webapp.server", "sweep": "experiments.sweeps",
@@ -58,11 +61,11 @@ _HOMES = {
 
 __all__ = [
     "ADDITIVE", "METHODS", "Certificate", "Check", "Correction", "Dataset", "Diagnosis", "Encoded", "Evaluation",
-    "ExportResult", "Hits", "InputError", "MadeBank", "MethodResult", "MissingDependencyError", "RefreshResult",
-    "Retriever", "RollbackResult", "StoreError", "UnhubError", "UnhubWarning", "Verdict", "__version__", "check",
-    "connect", "diagnose", "encode", "evaluate", "export", "fit", "guard", "io", "load", "make_bank", "methods",
-    "metrics", "normalize", "plan_export", "refresh", "register_method", "report", "reproduce", "rollback", "serve",
-    "stores", "sweep",
+    "ExportResult", "Hits", "InputError", "MadeBank", "MethodResult", "MissingDependencyError", "MonitorResult",
+    "RefreshResult", "Retriever", "RollbackResult", "StoreError", "UnhubError", "UnhubWarning", "Verdict",
+    "__version__", "check", "connect", "diagnose", "encode", "evaluate", "export", "fit", "guard", "io", "load",
+    "make_bank", "methods", "metrics", "monitor", "normalize", "plan_export", "refresh", "register_method", "report",
+    "reproduce", "rollback", "serve", "stores", "sweep",
 ]  # fmt: skip
 
 

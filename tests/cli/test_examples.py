@@ -42,7 +42,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("demo", "serve")])
 def test_the_examples_run(name: str, run: Run, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if name in ("search", "guard", "extend", "export", "rollback", "report"):
+    if name in ("search", "guard", "monitor", "extend", "export", "rollback", "report"):
         for words in examples(help_text("fit", capsys=capsys)):
             assert run(*words).code == 0
     if name == "encode":

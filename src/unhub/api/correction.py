@@ -323,24 +323,37 @@ class Correction:
                 f"this correction was fitted on scores, so it has no vectors to search; evaluate takes "
                 f"{argument('scores')}, and Correction.apply corrects them."
             )
-        if self.source is None:
-            raise InputError(f"this correction does not hold its gallery; pass {setting('targets', '...')}.")
-        if is_address(self.source):
-            raise unnamed_store(self.source, f"pass {setting('targets', '{}')}")
         try:
-            rows = in_order(self._reader.kept(open_noted(self.source, name="targets")), self.ids)
+            rows = self._gallery_now()
             check_gallery(self, rows)
         except UnhubError as error:
+            if self.source is None or is_address(self.source):
+                raise
             raise InputError(
                 f"the gallery is not where it was when this was fitted ({error}) Pass {setting('targets', '...')}."
             ) from error
         return rows
 
+    def _gallery_now(self, targets: Any = None) -> Rows:
+        """The gallery as it is now, ``targets`` or what is at the noted path, in the fitted order if it has the ids.
+
+        Whether its vectors are still those of the fit is not checked; ``gallery`` does that.
+        """
+        if targets is not None:
+            return in_order(self._reader.vectors(targets, "targets"), self.ids)
+        if self.targets is not None:
+            return self.targets
+        if self.source is None:
+            raise InputError(f"this correction does not hold its gallery; pass {setting('targets', '...')}.")
+        if is_address(self.source):
+            raise unnamed_store(self.source, f"pass {setting('targets', '{}')}")
+        return in_order(self._reader.kept(open_noted(self.source, name="targets")), self.ids)
+
     def gallery(self, targets: Any = None) -> Rows:
         """The vectors that it was fitted on: ``targets``, checked, or those at the noted path."""
         if targets is None:
             return self._noted_gallery if self.targets is None else self.targets
-        rows = in_order(self._reader.vectors(targets, "targets"), self.ids)
+        rows = self._gallery_now(targets)
         check_gallery(self, rows)
         return rows
 

@@ -85,7 +85,25 @@ def guard(
     """
     if recent is None and judged_queries is None:
         raise InputError("recent", "is missing", "give queries that are asked now, to judge the correction by")
-    fresh: Any = {"recent": recent, "judged": judged, "judged_queries": judged_queries}
+    opened = open_fresh(correction, targets, recent=recent, judged=judged, judged_queries=judged_queries)
+    g = correction.bias.astype(np.float64)
+    fresh, tau, execution = opened.queries, opened.tau, opened.execution
+    evidence, _ = from_fresh(correction.method, g, tau, correction._linear, fresh, execution)
+    warn(fresh.notes)
+    return judge_again(correction, evidence, tau)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedFresh:
+    """The queries that a correction is judged by again, the temperature of F, and how to compute."""
+
+    queries: FreshQueries
+    tau: float
+    execution: Execution
+
+
+def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> OpenedFresh:
+    """Recent and judged queries of a correction, opened and checked; targets: its gallery."""
     its = correction
     embedded = its.fingerprint is not None
     reader = its._reader
@@ -96,12 +114,14 @@ def guard(
     queries = fresh_queries(data, reader, its.bias.size, its.query_bank)
     first = queries.recent if queries.recent is not None else queries.judged.scores  # type: ignore[union-attr]
     tau = its.verdict.tau or judging_temperature(its.method, spread(first))
-    g = its.bias.astype(np.float64)
-    known = tuple(each for each in its.verdict.evidence if each.source == "bank")
-    evidence, _ = from_fresh(its.method, g, tau, its._linear, queries, reader.execution(first))
-    old = its.verdict
-    warn(queries.notes)
-    size = old.bank_size or its.bank_size
+    return OpenedFresh(queries, tau, reader.execution(first))
+
+
+def judge_again(correction: Correction, evidence: tuple[Evidence, ...], tau: float) -> Verdict:
+    """The verdict on a correction from its own bank, as it was, and new evidence."""
+    old = correction.verdict
+    known = tuple(each for each in old.evidence if each.source == "bank")
+    size = old.bank_size or correction.bank_size
     return judge((*known, *evidence), bank_size=size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
 
 

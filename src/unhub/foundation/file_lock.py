@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,9 @@ except ImportError:
     msvcrt = None
 
 NO_LOCKS = "this system has no file locks; make sure that no two commands write the same files at once."
+
+_PAUSE = 0.02
+"""seconds between two attempts to take a lock that another process holds"""
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -60,13 +64,15 @@ def has_the_name(file: int, path: Path) -> bool:
 
 
 @contextmanager
-def locked(path: Path, busy: str) -> Iterator[tuple[str, ...]]:
+def locked(path: Path, busy: str, *, patience: float = 0.0) -> Iterator[tuple[str, ...]]:
     """A block that only one process is in; an InputError with the text ``busy`` if another one is.
+
+    patience: seconds to wait for the other one before that.
 
     Gives the notes for the user: one if this system has no locks. Whoever holds the lock removes the file. Windows does
     not remove a file that somebody has open, so there nobody can lock a file that has lost its name.
     """
-    handle, notes = _take(path, busy)
+    handle, notes = _take(path, busy, time.monotonic() + patience)
     try:
         yield notes
     finally:
@@ -81,7 +87,7 @@ def locked(path: Path, busy: str) -> Iterator[tuple[str, ...]]:
                 path.unlink()
 
 
-def _take(path: Path, busy: str) -> tuple[int, tuple[str, ...]]:
+def _take(path: Path, busy: str, until: float) -> tuple[int, tuple[str, ...]]:
     """The open file, once it is locked and still has the name; and the notes."""
     while True:
         try:
@@ -100,6 +106,9 @@ def _take(path: Path, busy: str) -> tuple[int, tuple[str, ...]]:
         except BaseException as error:
             os.close(handle)
             if isinstance(error, BlockingIOError | PermissionError):
+                if time.monotonic() < until:
+                    time.sleep(_PAUSE)
+                    continue
                 raise InputError(busy) from None
             if isinstance(error, OSError):
                 advice = "move its folder to a disk with locks"

@@ -1,0 +1,80 @@
+"""``unhub monitor``: exit codes for cron, the history beside the correction, and one sentence on bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shlex import split
+
+import numpy as np
+import pytest
+
+from .conftest import DIM, Run, plain, unit
+
+MONITOR = split("monitor c.unhub --recent recent.npy")
+
+
+@pytest.fixture(autouse=True)
+def fitted(run: Run) -> None:
+    run(*split("fit --targets targets.npy --query-bank bank.npy -o c.unhub"))
+
+
+def test_each_run_is_a_line_beside_the_correction(run: Run) -> None:
+    first, second = run(*MONITOR), run(*MONITOR)
+    assert (first.code, second.code) == (0, 0)
+    assert first.out.startswith("Fine: 120 recent queries support strength ")
+    assert second.out.endswith("run 2 of this correction in c.history.jsonl\n")
+    assert plain(second.out)
+    lines = [json.loads(line) for line in Path("c.history.jsonl").read_text().splitlines()]
+    assert [each["status"] for each in lines] == ["fine", "fine"]
+    assert "baseline" in first.out.splitlines()[1]
+    assert lines[0]["date"][:10] in second.out.splitlines()[1]
+
+
+def test_other_queries_end_with_4_and_json_says_why(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    target = np.load("targets.npy")
+    np.save("other.npy", unit(-target.mean(axis=0) + 0.3 * rng.normal(size=(200, DIM))))
+    run(*MONITOR)
+    ended = run("monitor", "c.unhub", "--recent", "other.npy", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["status"]) == (4, "refit")
+    assert found["sentence"].startswith("Refit: recent queries support strength ")
+    assert found["history"] == "c.history.jsonl"
+    assert found["baseline"]["status"] == "fine"
+
+
+def test_a_new_hub_ends_with_3(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    run(*MONITOR, "--k", "3")
+    recent = np.load("recent.npy")
+    recent[:60] = unit(np.load("targets.npy")[9] + 0.1 * rng.normal(size=(60, DIM)))
+    np.save("recent.npy", recent)
+    ended = run(*MONITOR, "--k", "3")
+    assert ended.code == 3, ended.out
+    assert "new hub" in ended.out
+
+
+def test_nothing_is_written_without_a_history(run: Run) -> None:
+    assert run(*MONITOR, "--no-history").code == 0
+    assert not Path("c.history.jsonl").exists()
+    assert run(*MONITOR, "--history", "other.jsonl").code == 0
+    assert Path("other.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--recent queries.npy", "--recent has 40"),
+        ("", "--recent is missing; give queries that are asked now."),
+        ("--recent recent.npy --history a --no-history", "--history and --no-history came together"),
+        ("--recent recent.npy --date never", "--date is 'never'; write it as 2026-11-18"),
+        ("--recent recent.npy --history ids.txt", "line 1 of ids.txt is not of a history that unhub wrote"),
+        ("--recent recent.npy --history no/where.jsonl", "there is no folder no; make it first."),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Run, words: str, sentence: str) -> None:
+    ended = run("monitor", "c.unhub", *split(words))
+    assert (ended.code, ended.out) == (2, "")
+    assert sentence in ended.err
+    assert ended.err.count("\n") == 1
