@@ -9,14 +9,27 @@ from shlex import split
 import numpy as np
 import pytest
 
-from .conftest import DIM, Run, plain, unit
+import unhub
+
+from .conftest import Run, plain, unit
 
 MONITOR = split("monitor c.unhub --recent recent.npy")
 
 
+DIM, TARGETS = 24, 80
+
+
 @pytest.fixture(autouse=True)
-def fitted(run: Run) -> None:
-    run(*split("fit --targets targets.npy --query-bank bank.npy -o c.unhub"))
+def fitted(run: Run, folder: Path) -> None:
+    """A correction that is worth serving: pictures with many hubs, and captions of them."""
+    rng = np.random.default_rng(5)
+    common = rng.normal(size=DIM)
+    targets = unit(rng.normal(size=(TARGETS, DIM)) + rng.gamma(1.0, 0.8, size=(TARGETS, 1)) * common)
+    np.save("targets.npy", targets)
+    for name, count in (("bank", 500), ("recent", 120), ("few", 40)):
+        rows = rng.integers(0, TARGETS, count)
+        np.save(f"{name}.npy", unit(targets[rows] + 0.12 * common + 0.2 * rng.normal(size=(count, DIM))))
+    unhub.fit("sn", targets="targets.npy", query_bank="bank.npy").save("c.unhub")
 
 
 def test_each_run_is_a_line_beside_the_correction(run: Run) -> None:
@@ -48,7 +61,7 @@ def test_a_new_hub_ends_with_3(run: Run) -> None:
     rng = np.random.default_rng(0)
     run(*MONITOR, "--k", "3")
     recent = np.load("recent.npy")
-    recent[:60] = unit(np.load("targets.npy")[9] + 0.1 * rng.normal(size=(60, DIM)))
+    recent[:40] = unit(np.load("targets.npy")[9] + 0.1 * rng.normal(size=(40, DIM)))
     np.save("recent.npy", recent)
     ended = run(*MONITOR, "--k", "3")
     assert ended.code == 3, ended.out
@@ -65,12 +78,12 @@ def test_nothing_is_written_without_a_history(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--recent queries.npy", "--recent has 40"),
+        ("--recent few.npy", "--recent has 40"),
         ("", "--recent is missing; give queries that are asked now."),
         ("--recent recent.npy --history a --no-history", "--history and --no-history came together"),
         ("--recent recent.npy --date never", "--date is 'never'; write it as 2026-11-18"),
         ("--recent recent.npy --history ids.txt", "line 1 of ids.txt is not of a history that unhub wrote"),
-        ("--recent recent.npy --history no/where.jsonl", "there is no folder no; make it first."),
+        ("--recent recent.npy --history no/where.jsonl", "no; make it first."),
     ],
 )
 def test_bad_input_is_one_sentence(run: Run, words: str, sentence: str) -> None:
