@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments: the words after ``unhub``; those of the process by default.
 
     Returns 0: done, even if stdout was closed early. 2: bad input, or output that could not be written. 3 and 4, of
-    guard: apply weaker, and refuse. 130: interrupted. 1: a bug.
+    guard and monitor: apply weaker or look again, and refuse or fit again. 130: interrupted. 1: a bug.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or os.environ.get("UNHUB_DEBUG", "0") not in ("", "0")
