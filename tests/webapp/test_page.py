@@ -328,11 +328,11 @@ def test_moving_a_slider_does_not_pile_up_work(visit):
 
 
 def test_losses_are_as_near_as_wins(visit, server):
-    watched = visit("/?method=sn")
+    watched = visit("/?method=sn&strength=1")
     page = watched.page
     page.get_by_role("tab", name="Better or worse").click()
     page.wait_for_selector("#worse tbody tr")
-    view = view_of(server, method="sn")
+    view = view_of(server, method="sn", strength=1)
     assert page.locator("#worse h2").inner_text() == f"{view['worse']} queries made worse"
     assert page.locator("#better h2").inner_text() == f"{view['better']} queries made better"
     worse, better = page.locator("#worse").bounding_box(), page.locator("#better").bounding_box()
@@ -439,7 +439,7 @@ def test_tables_are_copied_as_csv(visit, server):
         gain["low"],
         gain["high"],
     ]
-    assert (line["bank"], line["direction"], float(line["strength"])) == ("val", "t2i", 1)
+    assert (line["bank"], line["direction"], float(line["strength"])) == ("val", "t2i", counts["strength"])
     assert copied("queries of this target")[0] == ["query", "right", "rank, no correction", "rank, corrected"]
     assert copied("bank queries")[0][0] == "bank query"
     watched.open("/?panel=compare&query=3")
@@ -516,6 +516,27 @@ def test_nothing_jumps_when_a_setting_changes(visit):
         assert places() == before
 
 
+def test_the_guard_says_what_it_serves_and_a_strength_of_ones_own_leads_back(visit, server):
+    watched = visit("/?method=sn")
+    page, view = watched.page, view_of(server, method="sn")
+    assert view["setting"]["strength"] is None
+    assert view["strength"] == view["guard"]["strength"] == 0.84
+    assert page.locator("#guard h2").inner_text() == view["guard"]["headline"] == "APPLY WEAKER at strength 0.84"
+    assert page.locator("#strength-number").input_value() == "0.84"
+    assert page.locator("#strength-auto").get_attribute("aria-pressed") == "true"
+    assert texts(page, "#guard .evidence b") == [f"{each['strength']:.2f}" for each in view["guard"]["evidence"]]
+    assert texts(page, "#guard .checks li") == ["noise checked", "mismatch not checked", "popularity not checked"]
+    page.fill("#strength-number", "0.3")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('#guard .asked').textContent.includes('a strength of your own, 0.3')")
+    assert page.locator("#strength-auto").get_attribute("aria-pressed") == "false"
+    assert view_of(server, method="sn", strength=0.3)["guard"] == view["guard"], "the guard does not change its mind"
+    page.locator("#guard button").click()
+    until(page, "!location.search.includes('strength')")
+    watched.drawn()
+    assert page.locator("#strength-number").input_value() == "0.84"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("panel", PANELS)
 def test_no_serious_findings_of_axe(visit, panel, scheme):
@@ -562,7 +583,7 @@ def test_by_keyboard_alone(visit):
     assert page.locator("#set-method").input_value() == "dbsn"
     page.locator("#set-strength").focus()
     page.keyboard.press("ArrowRight")
-    until(page, "location.search.includes('strength=1.05')")
+    until(page, "location.search.includes('strength=0.85')")  # the next one after auto, .84
     page.locator("#tab-hubs").focus()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "find"

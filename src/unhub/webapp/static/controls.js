@@ -165,7 +165,7 @@ function strength(method, about, view) {
   return slider("strength", "Strength", off, {
     min: 0,
     max: 2,
-    step: 0.05,
+    step: 0.01,
     value: strong,
     text: off ? "" : strong,
     move,

@@ -21,8 +21,8 @@ export function drawGuard(view) {
       "div",
       { class: `guard ${colour}` },
       h("h2", {}, guard.headline),
-      h("p", { class: "asked" }, "Guard: judged by queries that the bias was not fitted on, not by the test queries."),
-      h("p", {}, guard.summary),
+      h("p", { class: "asked" }, "Guard: judged by queries that the bias was not fitted on, not by the test queries.", own(view)),
+      h("p", { class: "why" }, guard.summary),
       guard.evidence.length
         ? h(
             "ul",
@@ -39,20 +39,21 @@ export function drawGuard(view) {
             ),
           )
         : null,
-      state.strength === undefined
-        ? null
-        : h(
-            "p",
-            { class: "own" },
-            `Shown at a strength of your own, ${view.strength}. `,
-            h(
-              "button",
-              { type: "button", class: "plain", "data-key": "guard-auto", onclick: () => change({ strength: undefined }) },
-              "Show what the guard serves",
-            ),
-          ),
     ),
   );
+}
+
+/** What is shown in place of the guard's strength, and the way back. */
+function own(view) {
+  if (state.strength === undefined) return null;
+  return [
+    ` Shown at a strength of your own, ${view.strength}: `,
+    h(
+      "button",
+      { type: "button", class: "plain", "data-key": "guard-auto", onclick: () => change({ strength: undefined }) },
+      "show what the guard serves",
+    ),
+  ];
 }
 
 function evidence(each, binding) {
