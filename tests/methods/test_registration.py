@@ -144,4 +144,4 @@ def test_a_fit_refuses_a_bias_of_the_wrong_length():
 
     rows = np.eye(3, dtype=np.float32)
     with pytest.raises(InputError, match="3 targets"):
-        unhub.fit(Short(), targets=rows, query_bank=rows[:2])
+        unhub.fit(Short(), targets=rows, query_bank=-rows[:2])
