@@ -21,6 +21,7 @@ from unhub.dataset.bank_audit import Finding, bank_findings, duplicate_findings,
 from unhub.dataset.dataset import BANK
 from unhub.dataset.reader import same_rows
 from unhub.dataset.sources import ARGUMENTS
+from unhub.dataset.traffic import Traffic, traffic_of
 from unhub.foundation.errors import InputError, UnhubError
 from unhub.foundation.tables import Cell, Table, text
 from unhub.foundation.types import Progress, Similarity
@@ -119,6 +120,8 @@ class Check:
     media: str | None = None
     """how many targets have a picture, sound or video, where a folder of them was named: "3 of 40" """
     cost: Cost | None = None
+    traffic: Traffic | None = None
+    """whether the bank looks like a log with popular targets; None without a bank"""
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {part.rows:,} x {part.columns:,}" for name, part in self.parts.items())
@@ -167,6 +170,7 @@ class Check:
             lines.append("relevant: {:,} pairs, {:,} to {:,} for each query".format(*self.relevant))
         if self.cost is not None:
             lines += [str(self.cost), f"plan: {self.cost.plan}"]
+        lines += [] if self.traffic is None else [self.traffic.sentence]
         notes = (*self.notes, *(each.sentence for each in self.findings))
         return [spoken(line, door) for line in (*lines, *(f"note: {note}" for note in notes))]
 
@@ -190,6 +194,9 @@ class Check:
             else {"low": seen.low, "high": seen.high, "std": seen.std, "tau_auto": seen.tau},
             "relevant": None if relevant is None else dict(zip(("pairs", "fewest", "most"), relevant, strict=True)),
             "cost": None if self.cost is None else self.cost.to_dict(),
+            "traffic": None
+            if self.traffic is None
+            else self.traffic.to_dict() | {"sentence": spoken(self.traffic.sentence, door)},
         }
 
 
@@ -211,6 +218,7 @@ def check(
     target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
+    clicks: Any = None,
     metric: Similarity = "cosine",
     normalize: bool = False,
     allow_overlap: bool = False,
@@ -227,6 +235,7 @@ def check(
     bank: the bank whose fit is planned; the first by default.
     queries, targets, scores, relevant, query_bank, target_bank, query_bank_scores, cross_bank_scores,
     target_bank_scores, query_ids, target_ids, query_weight, target_prior: as in ``evaluate``; give what you have.
+    clicks: which targets were clicked for which bank query; they tell whether some targets are popular.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     allow_overlap: test queries may be in the bank. allow_empty: queries without a relevant target are left out.
     memory: such as "2GB": what the planned fit may hold at once.
@@ -315,7 +324,10 @@ class _Checker:
         findings = () if task is None else self.findings(task, chosen)
         cost = None if task is None or seen is None else _cost(task, tau, seen)
         others = {} if data.path is None else {name: at for name, at in data.files().items() if name not in parts}
-        return Check(parts, tuple(self.errors), tuple(self.notes), findings, others, seen, relevant, media, cost)
+        traffic = None if task is None or task.own_bank or self.data.ignore_self else self.traffic(task, chosen)
+        return Check(
+            parts, tuple(self.errors), tuple(self.notes), findings, others, seen, relevant, media, cost, traffic
+        )
 
     @property
     def queries(self) -> tuple[str | None, str]:
@@ -410,6 +422,12 @@ class _Checker:
         task = replace(task, masked=self.data.ignore_self)
         own = self.tried(bank, own_gallery, task, judged=True) or ()
         return (*own, *duplicate_findings(task), *bank_findings(task))
+
+    def traffic(self, task: Task, bank: str | None) -> Traffic | None:
+        """Whether the bank looks like a log with popular targets."""
+        clicked, rows = self.data.source("clicks") is not None, task.banks.queries.shape[0]
+        clicks = self.tried(bank, self.data.clicked, bank, rows) if clicked else None
+        return None if clicked and clicks is None else traffic_of(task, clicks)
 
     def unsuited(self, seen: Spread) -> None:
         """Scores that are all the same, or no cosines: a problem of an experiment, a note about any other data."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FILES = (
     "targets", "queries", "query_bank", "target_bank", "scores", "query_bank_scores", "cross_bank_scores",
     "target_bank_scores", "relevant", "target_ids", "query_ids", "query_weight", "target_prior",
+    "clicks",
 )  # fmt: skip
 SETTINGS = ("metric", "normalize", "memory", "allow_overlap", "tau")
 OF_FIT = ("targets", "query_bank", "target_bank", "target_ids", "query_weight", "target_prior")
@@ -43,6 +44,7 @@ def command(
     query_ids: options.QueryIds = None,
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
+    clicks: options.Clicks = None,
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
     allow_overlap: options.AllowOverlap = False,
@@ -77,6 +79,8 @@ def command(
         table = next((name for name, (_, lacks) in lists["tables"].items() if lacks is None), None)
         step = None if table is None else shlex.join(["unhub", "reproduce", experiment, "--table", table])
         door = data.door()
+    if step is not None and step.startswith("unhub fit") and seen.traffic is not None:
+        step += " --popularity own_log" if seen.traffic.looks_like == "own_log" else ""
     step = step if seen.ready else None
     if json:
         plain = seen.to_dict(door) | {"next": step}

@@ -460,6 +460,10 @@ class Dataset:
         """How often each target was clicked, where ``target_prior`` is "clicks"; size: how many bank queries."""
         if not is_clicks(self._sources["target_prior"]):
             return None
+        return self.clicked(bank, size)
+
+    def clicked(self, bank: str | None, size: int) -> FloatArray:
+        """How often each target was clicked, whatever the prior; size: how many bank queries."""
         with self.words(bank), self._lock:
             return self._once(("clicks",), lambda: self._read_clicks(bank, size))
 
