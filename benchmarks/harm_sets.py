@@ -36,7 +36,7 @@ class Split:
     likes: np.ndarray | None = None
     others: dict[str, np.ndarray] = field(default_factory=dict)
     log: np.ndarray | None = None
-    clicks: np.ndarray | None = None
+    clicks: list[tuple[int, int]] | None = None
 
     def scores(self, queries: np.ndarray) -> np.ndarray:
         return queries if self.gallery is None else queries @ self.gallery.T
@@ -113,7 +113,8 @@ def traffic(captions: np.ndarray, gallery: np.ndarray, popularity: str, rng: np.
     recent, _ = requests([2], MOST_RECENT)
     judged, answers = requests([3], JUDGED)
     top = (log @ gallery.T).argsort(axis=1)[:, ::-1][:, :10]
-    clicks = np.where((top == wanted[:, None]).any(axis=1), wanted, -1)  # people click what they want if it is shown
+    shown = np.flatnonzero((top == wanted[:, None]).any(axis=1))  # people click what they want if it is shown
+    clicks = [(int(row), int(wanted[row])) for row in shown]
     return Split(
         log, recent, judged, [[int(row)] for row in answers], captions[4], one_each(count), gallery,
         weight=share, log=log, clicks=clicks,
