@@ -110,6 +110,59 @@ def test_a_field_of_another_type_or_range_is_refused_or_harmless(genuine, unit_r
     assert all("f.unhub" in each and ("fit again" in each or "not a correction" in each) for each in sentences)
 
 
+VERDICTS = {
+    "decision": [None, 1, "", "APPLY", "maybe", ["apply"], "x" * 20_000],
+    "strength": [None, True, "1", [], -0.1, 1.01, 9, math.nan, math.inf, 10**400],
+    "bank_size": [None, -1, 2.5, True, "3", 1 << 50],
+    "duplicates": [None, -0.1, 1.1, math.nan, "none"],
+    "own_log": [None, 1, "true"],
+    "tau": [-1, "auto", math.nan, math.inf, True],
+    "reason": [None, "", "because", 3],
+    "evidence": ["x", 3, [None], [[]], [{}], [{"source": "bank"}] * 9],
+}
+EVIDENCE = {
+    "source": [None, "clicks", 1],
+    "strength": [None, -0.1, 1.5, math.nan, "1"],
+    "gain": [None, math.nan, -math.inf, "much", True],
+    "standard_error": [None, -1, math.inf, math.nan],
+    "queries": [None, 0, -3, 1.5, 1 << 50],
+    "another": [1],
+}
+
+
+def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
+    metadata, tensors = parts_of(genuine)
+    verdict = metadata["verdict"] | {"decision": "apply weaker", "strength": 0.5}
+    assert verdict["evidence"]
+    possible = sealed(tmp_path / "f.unhub", metadata | {"verdict": verdict}, tensors)
+    assert unhub.load(possible).strength == 0.5
+    forged = [None, "apply", 1, [], {}, {**verdict, "decision": "refuse"}, {**verdict, "strength": 0}]
+    forged += [{**verdict, "reason": "given", "decision": "refuse", "strength": 1}]
+    forged += [{key: value for key, value in verdict.items() if key != name} for name in VERDICTS if name != "tau"]
+    forged += [verdict | {name: value} for name, values in VERDICTS.items() for value in values]
+    first, *others = verdict["evidence"]
+    forged += [
+        verdict | {"evidence": [first | {name: value}, *others]} for name, values in EVIDENCE.items() for value in values
+    ]
+    for each in forged:
+        path = sealed(tmp_path / "f.unhub", metadata | {"verdict": each}, tensors)
+        with pytest.raises(InputError) as refused:
+            unhub.load(path)
+        assert str(refused.value).startswith(f"{path} is damaged or was not written by unhub ("), each
+        assert str(refused.value).endswith("; fit again.")
+        assert "\n" not in str(refused.value)
+
+
+def test_a_forged_verdict_serves_no_more_than_it_could_have_said(genuine, tmp_path):
+    """Whoever forges the whole verdict gets the strength that it says, at most 1 as judged and 4 as given."""
+    metadata, tensors = parts_of(genuine)
+    for reason, strength in (("judged", 1.0), ("given", 4.0)):
+        verdict = metadata["verdict"] | {"decision": "apply", "reason": reason, "strength": strength}
+        loaded = unhub.load(sealed(tmp_path / "f.unhub", metadata | {"verdict": verdict}, tensors))
+        assert loaded.strength == strength
+        assert np.isfinite(loaded.served_bias).all()
+
+
 TENSORS = {
     "an unknown part": ({"extra": np.zeros(3, dtype=np.float32)}, "a part 'extra', which no correction has"),
     "a bias of doubles": ({"bias": np.zeros(TARGETS)}, "its bias holds float64 values"),

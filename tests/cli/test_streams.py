@@ -22,6 +22,7 @@ FULL = "unhub: cannot use standard output: the disk is full; free some space or 
 WRITING = {
     "fit": "fit --targets targets.npy --query-bank bank.npy -o {} --json",
     "search": "search c.unhub --queries queries.npy -o {}.jsonl --json",
+    "guard": "guard c.unhub --recent recent.npy -o {}.unhub",
     "extend": "extend c.unhub --targets new_targets.npy -o {}.csv",
     "evaluate": "evaluate --scores scores.npy --relevant relevant.tsv --methods none,is -o {}.json",
     "diagnose": "diagnose --scores scores.npy -o {}.json",

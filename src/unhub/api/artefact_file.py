@@ -232,10 +232,9 @@ def check_verdict(verdict: Mapping[str, Any]) -> None:
     """Raises ValueError unless a saved verdict could have been given: every field by its type and range."""
     for name, check in _VERDICT_FIELDS.items():
         check(verdict, name)
-    _agree(
-        (verdict["decision"] == "refuse") == (verdict["strength"] == 0) or verdict["reason"] == "given",
-        "its verdict does not fit its strength",
-    )
+    strength, refused = verdict["strength"], verdict["decision"] == "refuse"
+    fits = strength <= 1 and refused == (strength == 0) if verdict["reason"] == "judged" else not refused
+    _agree(fits, "its verdict does not fit its strength")
     for each in verdict["evidence"]:
         for name, check in _EVIDENCE_FIELDS.items():
             check(each, name)
