@@ -142,7 +142,9 @@ def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
     forged += [verdict | {name: value} for name, values in VERDICTS.items() for value in values]
     first, *others = verdict["evidence"]
     forged += [
-        verdict | {"evidence": [first | {name: value}, *others]} for name, values in EVIDENCE.items() for value in values
+        verdict | {"evidence": [first | {name: value}, *others]}
+        for name, values in EVIDENCE.items()
+        for value in values
     ]
     for each in forged:
         path = sealed(tmp_path / "f.unhub", metadata | {"verdict": each}, tensors)

@@ -35,18 +35,18 @@ class Journey:
         self.file = folder / "photos.unhub"
 
     def fit(self):
-        """Fits from the store and saves; the correction then has a bias that surely changes rankings."""
-        fitted = unhub.fit("sn", targets=self.url, query_bank=self.problem.queries, tau=0.05)
+        """Fits from the store and saves; the bias surely changes rankings, and is served at a strength other than 1."""
+        fitted = unhub.fit("sn", targets=self.url, query_bank=self.problem.queries, tau=0.05, strength=0.8)
         fitted.save(self.file)
         return fitted
 
     def exact(self, correction=None):
-        """score + bias of every query and every item of the problem, in float64."""
+        """score + strength * bias of every query and every item of the problem, in float64."""
         bias = dict(zip(*self._bias(correction or unhub.load(self.file)), strict=True))
         return self.problem.inner() + np.array([bias.get(each, 0.0) for each in self.problem.ids])
 
     def _bias(self, correction):
-        return correction.ids, correction.bias.tolist()
+        return correction.ids, correction.served_bias.tolist()
 
     def change(self, *, gone=(), put=None):
         """Changes the raw collection as its owner would; ``upsert`` is {id: vector}."""

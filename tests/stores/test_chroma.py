@@ -373,7 +373,7 @@ def test_tasks_that_begin_together_open_the_folder_once(tmp_path):
         made = client.create_collection("photos", configuration={"hnsw": {"space": "ip"}}, embedding_function=None)
         made.add([str(row) for row in range(300)], embeddings=problem.vectors)
     url = f"chroma://{tmp_path}/chroma/photos"
-    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05)
+    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1)
 
     async def together():
         async with unhub.connect(url, fitted) as retriever:

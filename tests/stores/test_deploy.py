@@ -40,7 +40,7 @@ def index(tmp_path):
 
 
 def _fit(url, problem, file, **more):
-    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, **more)
+    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1, **more)
     fitted.save(file)
     return fitted
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_ranked_again_is_refused(index, problem, tmp_path):
     late = problem.vectors.repeat(6, axis=0)
     late[-5:] *= 3
     far = index(late, metric=faiss.METRIC_L2, name="late")
-    unhub.fit("sn", targets=late, query_bank=problem.queries, normalize=True).save(file)
+    unhub.fit("sn", targets=late, query_bank=problem.queries, strength=1, normalize=True).save(file)
     with pytest.raises(InputError, match="Euclidean distance"):
         unhub.export(file, far)
 
@@ -344,7 +344,7 @@ class Aliased:
 
     def fit(self, name, tau=0.05):
         file = self.folder / name
-        unhub.fit("sn", targets=self.url, query_bank=self.problem.queries, tau=tau).save(file)
+        unhub.fit("sn", targets=self.url, query_bank=self.problem.queries, tau=tau, strength=1).save(file)
         return file
 
     def points_to(self, alias):
@@ -542,7 +542,7 @@ def test_a_store_that_was_emptied_takes_nothing_from_a_correction(tmp_path):
     index.add_with_ids(problem.vectors, np.arange(40, dtype=np.int64))
     faiss.write_index(index, str(tmp_path / "photos.faiss"))
     url, file = f"faiss://{tmp_path}/photos.faiss", tmp_path / "photos.unhub"
-    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
     before = file.read_bytes()
     index.reset()
     faiss.write_index(index, str(tmp_path / "photos.faiss"))

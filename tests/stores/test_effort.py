@@ -38,7 +38,7 @@ def test_a_search_that_looks_at_more_finds_more_and_the_correction_keeps_that(
     if store == "milvus_server":  # until it has loaded its own index, it answers by others
         with closing(open_store(url)) as opened:
             opened.finish()
-    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
     done = unhub.export(file, url)
     assert done.record.encoding.effort == done.self_test.effort >= 1
     exact = best(problem.inner() + _bias(file, problem), K)

@@ -41,7 +41,7 @@ def written(problem, tmp_path):
 
 def _exported(problem, url, folder, **options):
     file = folder / "photos.unhub"
-    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
     return unhub.export(file, url, **options), file
 
 
@@ -87,7 +87,7 @@ def test_codes_of_a_scalar_quantiser_stay_what_they_were(problem, written, tmp_p
 
 def test_product_quantisers_keep_the_length_of_their_parts(problem, written, tmp_path):
     url = written("IVF4,PQ12x4", nprobe=4)
-    plan = unhub.plan_export(unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05), url)
+    plan = unhub.plan_export(unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1), url)
     assert (plan.encoding.width, plan.origin.index) == (32, "IVF4,PQ12x4")
     store = open_store(url)
     new = store.sibling("new.faiss")

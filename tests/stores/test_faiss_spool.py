@@ -28,7 +28,7 @@ def forged(problem, tmp_path):
     index.add_with_ids(problem.vectors, np.array(problem.ids, dtype=np.int64))
     faiss.write_index(index, str(tmp_path / "photos.faiss"))
     url, file = f"faiss://{tmp_path}/photos.faiss", tmp_path / "photos.unhub"
-    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
     spool = tmp_path / f"{unhub.plan_export(file, url).destination}.part"
     spool.mkdir()
     (spool / "spec.json").write_text(json.dumps(SPEC))

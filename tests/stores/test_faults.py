@@ -171,7 +171,7 @@ def test_a_database_that_ends_in_the_middle_gets_a_sentence_and_the_export_goes_
             rows = [(int(each), row) for each, row in zip(problem.ids, problem.vectors, strict=True)]
             with live.cursor() as cursor:
                 cursor.executemany("INSERT INTO photos VALUES (%s, %s)", rows)
-        unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+        unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
         with pytest.raises(StoreError) as caught:
             unhub.export(file, url, batch=250, progress=_Stop(server.stop, "writing", 500))
         assert "secret" not in str(caught.value)
@@ -212,7 +212,7 @@ def test_a_collection_that_changes_while_it_is_read_is_noticed(journey, variant)
             trip.change(gone=[next(gone)])
 
     with pytest.raises(StoreError, match="changed while it was read"):
-        unhub.fit("sn", targets=trip.url, query_bank=trip.problem.queries, tau=0.05, progress=interfere)
+        unhub.fit("sn", targets=trip.url, query_bank=trip.problem.queries, tau=0.05, strength=1, progress=interfere)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,9 @@ def test_where_a_scan_is_of_one_moment_writers_need_not_stop(journey, variant):
         if work == "reading the store":
             trip.change(gone=[next(gone)])
 
-    fitted = unhub.fit("sn", targets=trip.url, query_bank=trip.problem.queries, tau=0.05, progress=interfere)
+    fitted = unhub.fit(
+        "sn", targets=trip.url, query_bank=trip.problem.queries, tau=0.05, strength=1, progress=interfere
+    )
     assert fitted.bias.size == 5000
     fitted.save(trip.file)
     with pytest.raises(UnhubError, match=r"of the correction's 5,000 are no longer there"):

@@ -143,7 +143,7 @@ def _refused(act, trip, sentence):
 def test_rollback_without_an_address_connects_nowhere(tmp_path, problem):
     """Neither a sealed file nor the journal beside it makes unhub call the host that it names."""
     file = tmp_path / "photos.unhub"
-    fitted = unhub.fit("sn", targets=problem.vectors, query_bank=problem.queries, tau=0.05)
+    fitted = unhub.fit("sn", targets=problem.vectors, query_bank=problem.queries, tau=0.05, strength=1)
     with socket.create_server(("127.0.0.1", 0)) as door:
         door.setblocking(False)
         host = f"127.0.0.1:{door.getsockname()[1]}"
@@ -204,7 +204,7 @@ def test_an_alias_that_does_not_point_to_ours_stays_and_goes_to_no_invented_plac
 def test_the_aliases_of_another_collection_stay_its_own(trip):
     _beside(trip, "payroll")
     url, file = trip.url.replace(trip.name, "payroll").replace("payroll_home", f"{trip.name}_home"), trip.file.parent
-    unhub.fit("sn", targets=url, query_bank=trip.problem.queries, tau=0.05).save(file / "payroll.unhub")
+    unhub.fit("sn", targets=url, query_bank=trip.problem.queries, tau=0.05, strength=1).save(file / "payroll.unhub")
     other = unhub.export(file / "payroll.unhub", url).record
     done = unhub.export(trip.file, trip.url).record
     known = unhub.load(trip.file)

@@ -55,7 +55,9 @@ def test_export_serves_corrected_results_and_rollback_leaves_no_trace(journey, v
     fitted = trip.fit()
     assert sorted(fitted.ids) == sorted(trip.problem.ids)
     tolerance = 20 * variant.tolerance
-    direct = unhub.fit("sn", targets=trip.problem.vectors, query_bank=trip.problem.queries, tau=0.05, normalize=True)
+    direct = unhub.fit(
+        "sn", targets=trip.problem.vectors, query_bank=trip.problem.queries, tau=0.05, strength=1, normalize=True
+    )
     rows = [trip.problem.row[each] for each in fitted.ids]
     np.testing.assert_allclose(fitted.bias, direct.bias[rows], atol=max(1e-5, tolerance))
 
@@ -136,7 +138,7 @@ def test_a_gallery_that_lives_is_followed(journey, variant, rng):
 
     ids = [each for each in problem.ids[2:] if each != problem.ids[4]] + list(put)
     vectors = np.concatenate((problem.vectors[[problem.row[each] for each in ids[:-3]]], fresh))
-    wanted = problem.queries.astype(np.float64) @ vectors.T + np.array([bias[each] for each in ids])
+    wanted = problem.queries.astype(np.float64) @ vectors.T + now.strength * np.array([bias[each] for each in ids])
     with unhub.connect(trip.url, trip.file) as retriever:
         assert retriever.strategy == done.plan.strategy
         found = retriever.search(problem.queries, K)
@@ -171,13 +173,15 @@ def test_what_the_correction_does_not_know_counts_with_no_bias(journey, variant)
 def test_a_collection_of_other_vectors_is_refused_before_anything_is_written(journey, variant):
     trip = journey(variant)
     fitted = trip.fit()
-    other = unhub.fit("sn", targets=-trip.problem.vectors, query_bank=trip.problem.queries, tau=0.05, normalize=True)
+    other = unhub.fit(
+        "sn", targets=-trip.problem.vectors, query_bank=trip.problem.queries, tau=0.05, strength=1, normalize=True
+    )
     assert fitted.bias.size == other.bias.size
     other.save(trip.file)
     with pytest.raises(InputError, match=r"500 of its 500 items are not in the correction|have another vector"):
         unhub.export(trip.file, trip.url)
     left = trip.problem.vectors[:, :8], trip.problem.queries[:, :8]
-    narrow = unhub.fit("sn", targets=left[0], query_bank=left[1], tau=0.1, normalize=True)
+    narrow = unhub.fit("sn", targets=left[0], query_bank=left[1], tau=0.1, strength=1, normalize=True)
     narrow.save(trip.file)
     with pytest.raises(InputError, match=r"dimension 8 but .* has 24"):
         unhub.export(trip.file, trip.url)

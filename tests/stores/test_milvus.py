@@ -254,7 +254,7 @@ def test_a_file_is_tested_by_the_index_that_will_serve(tmp_path):
     client.flush("photos")
     client.close()
     url, file = f"milvus://{tmp_path}/photos.db/photos?ef=12", tmp_path / "photos.unhub"
-    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05).save(file)
+    unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1).save(file)
     first, again = unhub.export(file, url), unhub.export(file, url)
     assert first.self_test.raw_recall < 0.99
     assert (again.written, again.self_test.effort) == (0, first.self_test.effort)

@@ -84,7 +84,7 @@ def test_a_note_that_is_out_of_range_is_refused(name, value):
 def test_a_file_with_such_a_note_is_damaged_or_not_ours(tmp_path):
     file = tmp_path / "photos.unhub"
     vectors = np.eye(12, dtype=np.float32)
-    fitted = unhub.fit("sn", targets=vectors, query_bank=vectors[:5], tau=0.1)
+    fitted = unhub.fit("sn", targets=vectors, query_bank=vectors[:5], tau=0.1, strength=1)
     for wrong in (replace(NOTE, tag="../x"), replace(NOTE, encoding=replace(NOTE.encoding, width=2**40))):
         replace(fitted, exports=(wrong,)).save(file)
         with pytest.raises(
