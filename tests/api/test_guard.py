@@ -401,6 +401,10 @@ SENTENCES = {
     ),
     "REFUSE: 4 different bank queries are too few to learn from; no correction is served. The bank is too small or too "
     "noisy; collect more queries, at least 100 different ones.": judge((), bank_size=4),
+    "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
+    "strength: 120 held-out bank queries 0.00 (+0.000 ± 0.000 nats per query). Not checked: mismatch (give about 200 "
+    "recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this gallery; "
+    "collect several times as many different queries.": judge((Evidence("bank", 0.0, 0, 0, 120),), bank_size=120),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
 }
 

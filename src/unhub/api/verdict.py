@@ -44,6 +44,8 @@ COLLECT: Mapping[Source, str] = {
     ),
 }
 """what to do when these queries are the reason for a refusal"""
+COLLECT_MORE = "The bank is too small or too noisy for this gallery; collect several times as many different queries."
+"""the same of a bank that has as many queries as most need"""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ class Verdict:
     def _advice(self) -> str:
         if self.served:
             return ""
-        return COLLECT["bank" if self.binding is None else self.binding.source]
+        source = "bank" if self.binding is None else self.binding.source
+        return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
