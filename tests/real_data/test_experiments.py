@@ -14,6 +14,9 @@ MSRVTT = {
     "v2t": {"none": (46.0, 74.1, 82.8), "is": (51.2, 77.1, 85.1), "sn": (53.3, 79.3, 85.8)},
 }
 
+A_THIRD = 0.05
+"""of the standard deviation of the scores of the ridge map, about; at strength 1 "auto" is a half of it"""
+
 
 def _rows(path, text, table, protocol="paper"):
     path.write_text(text)
@@ -53,7 +56,8 @@ def test_where_a_bank_does_not_help(shared_data, tmp_path):
     """The ridge map from image to text: IS loses, and what DBSN gains may be chance."""
     data = shared_data("flickr8k/flickr8k_ridge_t2i.npz").parents[1]
     sets = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "real_sets.py"))["SETS"]
-    rows = _rows(tmp_path / "ridge.toml", sets["flickr8k-ridge"].replace("{data}", str(data)), "banks")
+    text = sets["flickr8k-ridge"].replace("{data}", str(data)).replace('tau = "auto"', f"tau = {A_THIRD}")
+    rows = _rows(tmp_path / "ridge.toml", text, "banks")
     assert rows["val & -", "none"].values["i2t"]["R@1"] == pytest.approx(22.3, abs=0.051)
     assert rows["val & -", "is"].tests["i2t"].gain.high < 0
     gain = rows["train & train", "dbsn"].tests["i2t"].gain
