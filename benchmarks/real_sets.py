@@ -3,8 +3,8 @@
     python benchmarks/real_sets.py --data ../shared/data
     python benchmarks/real_sets.py --data ../shared/data --only multi30k --table skewness
 
-The protocol is the paper's, at strength 1. Temperatures follow the spread of each bank's scores (tau = "auto"), except on
-MSR-VTT, whose cosines the paper's suit.
+The protocol is the paper's, at strength 1. Temperatures follow the spread of each bank's scores (tau = "auto"), except
+on MSR-VTT, whose cosines the paper's suit.
 """
 
 from __future__ import annotations
