@@ -125,3 +125,18 @@ def test_check_has_a_problem_with_the_gallery_as_bank(parts):
         "query_bank is the gallery itself: 90 of 90 vectors are targets, up to rounding, which cost"
     )
     assert unhub.check(targets=parts["targets"], queries=parts["query_bank"]).findings == ()
+
+
+def test_a_bank_in_another_script(parts):
+    english, russian = [f"a red boat {row}" for row in range(BANK)], [f"красная лодка {row}" for row in range(BANK)]
+    bank = unhub.dataset.Bank(parts["query_bank"][::-1].copy(), captions=russian)
+    both = {"queries": parts["query_bank"], "targets": parts["targets"], "allow_overlap": True}
+    data = unhub.Dataset(**both, captions=english, banks={"log": bank})
+    assert [(each.kind, each.sentence) for each in unhub.check(data).findings] == [
+        (
+            "language",
+            "the 240 texts of the bank are in another script (Cyrillic) than the 240 queries (Latin); a bank in "
+            "another language says little of yours, so take queries in the language that people use.",
+        )
+    ]
+    assert unhub.check(unhub.Dataset(**both, captions=russian, banks={"log": bank})).findings == ()

@@ -17,7 +17,7 @@ from unhub.core.logsumexp import LARGE_TAU
 from unhub.core.parameters import Temperature, count, seed_number
 from unhub.core.plan import Plan, for_scores, in_words, plan
 from unhub.dataset import Dataset, Task
-from unhub.dataset.bank_audit import Finding, bank_findings, duplicate_findings, own_gallery
+from unhub.dataset.bank_audit import Finding, bank_findings, duplicate_findings, language_findings, own_gallery
 from unhub.dataset.dataset import BANK
 from unhub.dataset.reader import same_rows
 from unhub.dataset.sources import ARGUMENTS
@@ -421,7 +421,18 @@ class _Checker:
         """What looks wrong with the bank; a bank that is the gallery is a problem, as it is for a fit."""
         task = replace(task, masked=self.data.ignore_self)
         own = self.tried(bank, own_gallery, task, judged=True) or ()
-        return (*own, *duplicate_findings(task), *bank_findings(task))
+        return (*own, *duplicate_findings(task), *bank_findings(task), *self.languages(bank))
+
+    def languages(self, bank: str | None) -> tuple[Finding, ...]:
+        """Whether the bank is in another script than the queries, or than the targets where those have no texts."""
+        data = self.data
+        texts = None if bank is None else self.tried(bank, data.bank_names, bank)
+        named = [part for part in ("captions", "target_captions") if data.source(part) is not None]
+        sides = self.tried(None, data.items) if texts is not None and named and self.has(self.queries) else None
+        if texts is None or sides is None:
+            return ()
+        asked = named[0] == "captions"
+        return language_findings(texts, sides[0 if asked else 1].names, "queries" if asked else "targets")
 
     def traffic(self, task: Task, bank: str | None) -> Traffic | None:
         """Whether the bank looks like a log with popular targets."""
