@@ -91,3 +91,16 @@ def test_bad_input_is_one_sentence(run: Run, words: str, sentence: str) -> None:
     assert (ended.code, ended.out) == (2, "")
     assert sentence in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_the_report_draws_the_history_in_the_order_of_its_dates(run: Run) -> None:
+    run(*MONITOR, "--date", "2026-03-09")
+    run(*MONITOR, "--date", "2026-03-02")
+    ended = run(*split("report c.unhub -o c.html --json"))
+    assert [each["date"][:10] for each in json.loads(ended.out)["history"]] == ["2026-03-02", "2026-03-09"]
+    text = Path("c.html").read_text()
+    assert "2 runs of unhub monitor; the last on 2026-03-09" in text
+    assert "Gain over 2 runs: from" in text
+    Path("c.history.jsonl").rename("elsewhere.jsonl")
+    assert not json.loads(run(*split("report c.unhub --json")).out)["history"]
+    assert len(json.loads(run(*split("report c.unhub --json --history elsewhere.jsonl")).out)["history"]) == 2

@@ -72,10 +72,10 @@ class GuardEvidence:
 
 @dataclass(frozen=True)
 class HistoryPoint:
-    """One look of ``unhub monitor`` at a correction that is served: a line of its history file, as JSON.
+    """One run of ``unhub monitor`` on a correction: what a report draws of a line of its history.
 
     date: ISO 8601. gain: of the correction on that day's queries, in nats per query, and its standard_error. strength:
-    that they support. churn: the share of the first places that changed since the look before. hubs: new hubs.
+    that they support. churn: the share of the best targets that the correction changes. hubs: how many are new.
     """
 
     date: str

@@ -36,6 +36,9 @@ def command(
     target_captions: TargetCaptions = None,
     bank_captions: BankCaptions = None,
     media: Media = None,
+    history: Annotated[
+        str | None, options.file("What unhub monitor wrote of the correction; CORRECTION.history.jsonl by default.")
+    ] = None,
     out: Annotated[str | None, output.option("The file to write; report.html by default.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; write the report only with -o.")] = False,
 ) -> None:  # fmt: skip
@@ -60,7 +63,7 @@ def command(
     with working("reporting") as progress:
         result = report(
             subject, written, direction=direction, bank=bank, method=None if method is None else method.lower(),
-            sweeps=sweeps, protocol=protocol, command=options.again(context, json=False, out=target),
+            sweeps=sweeps, protocol=protocol, history=history, command=options.again(context, json=False, out=target),
             progress=progress, **parts,
         )  # fmt: skip
     if json:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unhub.analysis.model import Convergence, HeatMap, Lorenz, Occurrence, Sweep
+from unhub.analysis.model import Convergence, HeatMap, HistoryPoint, Lorenz, Occurrence, Sweep
 from unhub.foundation.optional import require
 from unhub.reports.figures.axes import count_edges, plain_log, ticks_at
 from unhub.reports.figures.style import look
@@ -137,6 +137,30 @@ def convergence(methods: list[Convergence]) -> str:
             for each in methods
         ]
         return _svg(figure, "rounds", f"Marginal error after each round, log scale: {'; '.join(parts)}.")
+
+
+def monitored(runs: list[HistoryPoint]) -> list[str]:
+    """Two drawings over time: the strength that recent queries support, with churn; and the gain with its interval."""
+    places, colour = np.arange(len(runs)), series_styles(["sn"])[0].page_colour
+    days = [each.date[:10] for each in runs]
+    shown = places[:: max(1, -(-len(runs) // 5))]
+    first, last = runs[0], runs[-1]
+    with _canvas("monitor-strength") as (figure, axes):
+        axes.plot(places, [each.strength for each in runs], color=colour, marker="o", label="supported strength")
+        churn = [np.nan if each.churn is None else each.churn for each in runs]
+        axes.plot(places, churn, color=BASE.page_colour, linestyle=DOTTED, marker="s", label="churn")
+        axes.set(ylim=(-0.03, 1.03), xticks=shown, xticklabels=[days[at] for at in shown])
+        figure.legend(loc="outside upper center", ncols=2, handlelength=2.4)
+        text = f"Supported strength over {len(runs)} runs: from {first.strength:.2f} to {last.strength:.2f}."
+        strength = _svg(figure, "monitor-strength", text)
+    with _canvas("monitor-gain") as (figure, axes):
+        gain, error = (np.array([getattr(each, name) for each in runs]) for name in ("gain", "standard_error"))
+        axes.fill_between(places, gain - 2 * error, gain + 2 * error, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(places, gain, color=colour, marker="o")
+        axes.axhline(0, color=BASE.page_colour, linewidth=1.2, linestyle=DOTTED)
+        axes.set(xticks=shown, xticklabels=[days[at] for at in shown], ylabel="gain (nats per query)")
+        text = f"Gain over {len(runs)} runs: from {first.gain:.3f} to {last.gain:.3f} nats per query."
+        return [strength, _svg(figure, "monitor-gain", text)]
 
 
 def sweep(data: Sweep, number: int) -> str:

@@ -81,6 +81,7 @@ def _drawings(report: ReportData) -> dict[str, list[str]]:
         "lorenz": [charts.lorenz(report.lorenz, report.name)],
         "heat": maps,
         "rounds": [charts.convergence(report.convergence)] if report.convergence else [],
+        "monitor": charts.monitored(report.history) if report.history else [],
         "sweeps": [charts.sweep(each, at) for at, each in enumerate(report.sweeps)],
     }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unhub.analysis.model import ReportData
+from unhub.analysis.monitored import monitored
 from unhub.analysis.report_data import report_data
 from unhub.analysis.session import PARTS, Session
 from unhub.api.correction import Correction
@@ -38,6 +39,7 @@ def report(
     target_captions: Any = None,
     bank_captions: Any = None,
     media: Any = None,
+    history: str | os.PathLike[str] | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> ReportData:
@@ -57,6 +59,7 @@ def report(
     target_bank: with a correction, other targets, for methods of two banks.
     captions, target_captions, bank_captions: with a correction, what queries, targets and bank queries say.
     media: with a correction, a folder with a picture per target.
+    history: with a correction, the file that ``unhub monitor`` adds to; by default the one beside the correction.
     command: the command that makes the report again, to be shown in it.
     progress: called with the name of the work, how much is done, and how much there is.
 
@@ -73,7 +76,7 @@ def report(
         bank = recorded_run(folders[-1]).bank
     result = report_data(
         session, direction=direction, bank=bank, method=method, command=command, progress=progress,
-        sweeps=[each for each in folders if each.is_dir()],
+        sweeps=[each for each in folders if each.is_dir()], history=monitored(session, data, history),
     )  # fmt: skip
     if path is not None:
         from unhub.reports.html import html_report

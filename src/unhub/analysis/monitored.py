@@ -1,0 +1,34 @@
+"""What was monitored of a correction, as a report draws it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from unhub.analysis.model import HistoryPoint
+from unhub.analysis.session import Session
+from unhub.api.monitor import fingerprint_of
+from unhub.api.monitor_history import MonitorRun, history_beside, read_history
+from unhub.foundation.errors import InputError
+
+
+def monitored(session: Session, data: Any, history: str | os.PathLike[str] | None = None) -> list[HistoryPoint]:
+    """The runs of ``unhub monitor`` on a correction, oldest first; none for a dataset.
+
+    session: of the correction. data: what it was opened from; the history is looked for beside the file of a
+    correction. history: its file, where it is elsewhere.
+    """
+    correction = session.data.correction
+    if correction is None:
+        if history is not None:
+            raise InputError("history", "is of a correction", "give the correction, or leave the history out")
+        return []
+    if history is None and isinstance(data, str | os.PathLike):
+        history = history_beside(data)
+    runs = () if history is None else read_history(history, fingerprint_of(correction))
+    return [_point(each) for each in sorted(runs, key=lambda run: run.date)]
+
+
+def _point(run: MonitorRun) -> HistoryPoint:
+    gain, strength, churn = (run.figures[name] for name in ("gain", "strength", "churn"))
+    return HistoryPoint(run.date, gain.value, gain.error, strength.value, churn.value, len(run.new_hubs))
