@@ -250,6 +250,24 @@ def test_the_verdict_travels_in_the_file(shop, tmp_path):
 # -- own logs
 
 
+def test_a_log_that_was_declared_stays_one_when_it_is_judged_again(shop):
+    declared = fitted(shop, own_log=True, tau=0.2)
+    verdict = unhub.guard(declared, recent=shop["recent"])
+    assert verdict.own_log
+    capped = MatrixScores(reference.capped(shop["recent"] @ shop["targets"].T).astype(np.float32), 50)
+    expected = supported(gains(capped, declared.bias.astype(np.float64), 0.2, 0.0), "recent")
+    assert verdict.evidence[-1].gain == pytest.approx(expected.gain, abs=1e-5)
+
+
+def test_judged_queries_are_judged_by_the_scores_that_rank(shop):
+    declared = fitted(shop, own_log=True, tau=0.2)
+    verdict = unhub.guard(declared, judged=shop["answers"], judged_queries=shop["asked"])
+    asked, g = shop["asked"] @ shop["targets"].T, declared.bias.astype(np.float64)
+    expected = supported(gains(MatrixScores(asked, 50), g, 0.2, g[shop["answers"]]), "judged")
+    assert verdict.evidence[-1].strength == expected.strength
+    assert verdict.evidence[-1].gain == pytest.approx(expected.gain, abs=1e-5)
+
+
 def test_an_own_log_is_capped_and_may_be_applied_without_recent_queries(shop):
     correction = fitted(shop, own_log=True, tau=0.2)
     assert correction.method.name == "capped_sn"
@@ -406,6 +424,9 @@ SENTENCES = {
     "recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this gallery; "
     "collect several times as many different queries.": judge((Evidence("bank", 0.0, 0, 0, 120),), bank_size=120),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
+    "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
+        "apply", 1.0, reason="transductive"
+    ),
 }
 
 
