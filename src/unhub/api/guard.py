@@ -9,7 +9,6 @@ import numpy as np
 
 from unhub.api.facade import facade, warn
 from unhub.api.verdict import Verdict, given, judge
-from unhub.core.arrays import is_numpy
 from unhub.core.bias import Bias
 from unhub.core.execution import Execution
 from unhub.dataset import Dataset, Task
@@ -30,12 +29,14 @@ from unhub.methods.strength import (
     standard_errors,
     supported,
 )
-from unhub.scores import Banks, Budget, CachedScores, Spread, select, spread, without
+from unhub.scores import Banks, Spread, in_memory, select, spread, without
 from unhub.scores.folds import ONCE
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
 
+KEPT_SHARE = 4
+"""one part of the memory in so many may hold the scores of a small bank"""
 FOR_EACH_TARGET = 64
 """bytes that the biases without a part of the bank take for each target, beside the scores"""
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
@@ -156,9 +157,9 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     size = task.banks.queries.shape[0]
     banks = replace(task.banks, held_out=held_out_rows(size))
     memory = max(1, banks.execution.bytes - FOR_EACH_TARGET * banks.queries.shape[1])
-    if not method.iterative and is_numpy(banks.queries.array_like):
-        banks = replace(banks, queries=CachedScores(banks.queries, Budget(memory * 3 // 8)))
-        memory //= 2
+    if len(banks.held_out) > 1 and 4 * banks.queries.shape[0] * banks.queries.shape[1] <= memory // KEPT_SHARE:
+        banks = replace(banks, queries=in_memory(banks.queries))  # all of them are read again, to judge by
+        memory -= memory // KEPT_SHARE
     banks = replace(banks, execution=replace(banks.execution, memory=memory))
     bias = finite(method, method.estimate(banks), banks.queries.shape[1])
     tau = judging_temperature(method, scale)

@@ -79,6 +79,23 @@ class SinkhornKernel:
 
         return z, self._column_sums(len(kernel), work)
 
+    def of_parts(self, kernel: Any, v: Any, a: Any) -> Any:
+        """The masses (gallery, parts) of several scalings v (gallery, parts) and row shares a (block, parts)."""
+        xp = namespace(kernel)
+        if not is_numpy(kernel):
+            z = kernel @ v
+            return xp.astype(kernel.T @ xp.where(z > 0, a / z, xp.zeros_like(z)), wide(kernel))
+        if kernel.dtype == np.uint16 or (self._kernels is not None and v.shape[1] == 1):
+            each = [self.from_kernel(kernel, v[:, part].copy(), a[:, part].copy())[1] for part in range(v.shape[1])]
+            return np.stack(each, axis=1)
+        mass = np.zeros(v.shape)
+        step = max(1, min(AT_ONCE // kernel.shape[1], SETTLE_ROWS))
+        for start in range(0, len(kernel), step):
+            rows = slice(start, start + step)
+            z = kernel[rows] @ v
+            mass += (np.divide(a[rows], z, out=np.zeros_like(z), where=z > 0).T @ kernel[rows]).T
+        return mass
+
     def row_sums(self, scores: Any, g: Any) -> Any:
         """tau * log sum_j exp((s_uj + g_j) / tau) of every row, float64."""
         if self._kernels is None or not suits(scores):

@@ -16,7 +16,7 @@ import numpy as np
 from unhub.core.bias import Bias, closed_form
 from unhub.core.parameters import Strength, Temperature, temperature
 from unhub.foundation.types import FloatArray
-from unhub.scores import Banks, ScoreSource, without
+from unhub.scores import Banks, ScoreSource, in_parts, without
 
 CorrectRows = Callable[[FloatArray], FloatArray]
 """scores of some test queries (query, gallery) to corrected scores of the same shape; the argument stays as it is"""
@@ -158,10 +158,16 @@ class ClosedForm:
     """For additive methods without rounds: the estimate is ``bias_of`` the gallery, centred."""
 
     def estimate(self: AdditiveMethod, banks: Banks) -> Bias:
-        """The bias, from one read of each bank; of one more for each part that is held out."""
-        bias = closed_form(self.bias_of(banks, None))
-        parts = (closed_form(self.bias_of(without(banks, rows), None)) for rows in banks.held_out)
-        return dataclasses.replace(bias, held_out=tuple(each.values.astype(np.float32) for each in parts))
+        """The bias, and those without each part that is held out, from one read of each bank; more with weights."""
+        if not banks.held_out:
+            return closed_form(self.bias_of(banks, None))
+        if banks.query_weight is None:
+            whole, others = in_parts(banks)
+        else:
+            whole, others = banks, [without(banks, rows) for rows in banks.held_out]
+        bias = closed_form(self.bias_of(whole, None))
+        parts = tuple(closed_form(self.bias_of(each, None)).values.astype(np.float32) for each in others)
+        return dataclasses.replace(bias, held_out=parts)
 
 
 def is_additive(method: Method | type[Method]) -> TypeGuard[AdditiveMethod]:

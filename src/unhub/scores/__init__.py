@@ -4,8 +4,9 @@ from unhub.core.execution import FitObserver
 from unhub.scores.dual import row_logsumexps
 from unhub.scores.embedding import EmbeddingScores
 from unhub.scores.folds import Fold, activation_set, column_logsumexp, column_means, column_moments, column_top, fold
+from unhub.scores.parts import in_parts
 from unhub.scores.search import search
-from unhub.scores.selection import select, select_banks, without
+from unhub.scores.selection import in_memory, select, select_banks, without
 from unhub.scores.sinkhorn_operator import SinkhornOperator
 from unhub.scores.source import Banks, MatrixScores, ScoreSource, blocks, whole_matrix
 from unhub.scores.spread import Spread, spread
@@ -26,7 +27,7 @@ from unhub.scores.views import (
 __all__ = [
     "Banks", "Budget", "CachedScores", "CappedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores",
     "MaskedScores", "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set",
-    "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold",
+    "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold", "in_memory", "in_parts",
     "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread", "whole_matrix",
     "with_progress", "without",
 ]  # fmt: skip

@@ -16,8 +16,9 @@ import numpy as np
 from unhub.core.arrays import host
 from unhub.core.execution import Execution
 from unhub.core.logsumexp import row_logsumexp
+from unhub.core.plan import LARGEST_BLOCK
 from unhub.foundation.types import FloatArray
-from unhub.scores.folds import ONCE, Fold, fold
+from unhub.scores.folds import ONCE, Fold, compiles, fold
 from unhub.scores.source import ScoreSource
 
 WIDEST = 80.0
@@ -32,13 +33,19 @@ class RowLogSumExps(Fold):
     g: FloatArray
     strengths: FloatArray
 
+    def quick(self, source: ScoreSource, execution: Execution) -> bool:
+        """The scores of tall blocks are computed faster; the sums go over them in pieces."""
+        return compiles(source, execution)
+
     def zero(self, shape: tuple[int, int], kernels: Any, threads: int) -> list[tuple[int, FloatArray]]:
         """No rows yet."""
         return []
 
     def add(self, state: list[tuple[int, FloatArray]], first: int, scores: FloatArray) -> Any:
         """The sums of a block."""
-        return [*state, (first, self._sums(host(scores)))]
+        rows = max(1, LARGEST_BLOCK // scores.shape[1])
+        pieces = [self._sums(host(scores[start : start + rows])) for start in range(0, scores.shape[0], rows)]
+        return [*state, (first, np.concatenate(pieces))]
 
     def merge(self, left: Any, right: Any) -> Any:
         """The rows of both."""
@@ -54,7 +61,7 @@ class RowLogSumExps(Fold):
         factors, ahead = self._factors
         top = scores.max(axis=1, keepdims=True)
         x = (scores - top).astype(np.float32, copy=False)
-        x /= np.float32(self.tau)
+        x *= np.float32(1 / self.tau)
         sums = np.exp(x, out=x) @ factors
         values: FloatArray = self.tau * np.log(sums.astype(np.float64)) + top.astype(np.float64) + ahead
         return values

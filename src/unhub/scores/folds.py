@@ -17,6 +17,7 @@ from unhub.core.logsumexp import LARGE_TAU, ColumnSums
 from unhub.core.topk import top_k
 from unhub.foundation.types import BoolArray, FloatArray
 from unhub.scores.column_top import ColumnTop
+from unhub.scores.parts import PartedScores
 from unhub.scores.source import ScoreSource, blocks, tall_blocks
 from unhub.scores.views import rows
 
@@ -67,14 +68,21 @@ class FoldShard:
 def fold(source: ScoreSource, by: Fold, execution: Execution = ONCE) -> Any:
     """What a fold gives over all rows of a source, from as many shards as the executor has."""
     quick = by.quick(source, execution)
+    if isinstance(source, PartedScores):
+        return by.finish(source.state(by, lambda part: _state(part, by, quick, execution), by.merge))
+    return by.finish(_state(source, by, quick, execution))
+
+
+def _state(source: ScoreSource, by: Fold, quick: bool, execution: Execution) -> Any:
+    """The state of a fold over all rows of a source."""
     if execution.executor is None:  # one shard, here
-        return by.finish(FoldShard(source, 0, by, quick, execution).run())
+        return FoldShard(source, 0, by, quick, execution).run()
     ranges = execution.shards(source.shape[0])
     each = execution.part(len(ranges))
     shards = [FoldShard(rows(source, *ends), ends[0], by, quick, each) for ends in ranges]
     workers = execution.start(shards)
     try:
-        return by.finish(workers.reduce(by.merge, "run"))
+        return workers.reduce(by.merge, "run")
     finally:
         workers.close()
 

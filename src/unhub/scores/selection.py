@@ -96,6 +96,21 @@ def without(banks: Banks, rows: IntArray) -> Banks:
     return select_banks(banks, np.flatnonzero(kept))
 
 
+def in_memory(source: ScoreSource) -> ScoreSource:
+    """The scores of embeddings as a matrix, if they are float32 in the processor's memory; other sources as they are."""
+    inner = source.source if isinstance(source, ProgressSource) else source
+    if not isinstance(inner, EmbeddingScores) or not is_numpy(inner.array_like):
+        return source
+    scores = np.empty(source.shape, dtype=np.float32)
+    step = min(len(scores), inner.tall_block_rows)
+    for start in range(0, len(scores), step):
+        place = scores[start : start + step]
+        block = source.read(start, start + len(place), place)
+        if block is not place:
+            place[...] = block
+    return MatrixScores(scores, inner.block_rows, inner.tall_block_rows)
+
+
 def runs(order: IntArray) -> list[tuple[int, int]]:
     """First and last row, exclusive, of each run of neighbours.
 

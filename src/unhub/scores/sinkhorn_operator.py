@@ -22,9 +22,9 @@ import numpy as np
 from unhub.core import logsumexp, sinkhorn_kernel
 from unhub.core.arrays import concatenate, is_numpy, like, namespace
 from unhub.core.execution import Execution, FitObserver
-from unhub.core.logsumexp import LARGE_TAU, log
+from unhub.core.logsumexp import LARGE_TAU, ColumnSums, log
 from unhub.core.plan import for_scores, plan
-from unhub.foundation.types import FloatArray
+from unhub.foundation.types import FloatArray, IntArray
 from unhub.scores.sinkhorn_shard import ROUNDING, KernelSums, LogSums, SinkhornShard, size
 from unhub.scores.source import ScoreSource
 from unhub.scores.spread import slices, spread
@@ -109,9 +109,20 @@ class SinkhornOperator:
         shift, probed = self._workers.reduce(_sums, "row_error", *arguments)
         return float(shift / probed)
 
-    def reweigh(self, row_mass: FloatArray) -> None:
-        """Other shares of the mass for every later step: a (bank,), of sum one, above zero; kept kernels serve on."""
-        self._workers.map("reweigh", like(row_mass, self._source.array_like))
+    def columns_without(self, g: Any, part_of: IntArray) -> Any:
+        """tau log sum_u exp((s_uj + f_u) / tau) over the rows that are not in a part, for each part, from one read.
+
+        g: (columns, parts). part_of: (bank,) the part of each row, -1 for none. Up to a constant for each part.
+        """
+        xp = namespace(g)
+        g = g - xp.mean(g, axis=0)
+        if not self._in_logs:
+            p = self._reference if self.plan.kept_rows and self._reference is not None else xp.mean(g, axis=1)
+            mass = self._workers.reduce(_added, "mass_without", g, p, part_of)
+            if bool(xp.all(mass > 0)) and bool(xp.all(xp.isfinite(mass))):
+                return self._tau * log(mass) - p[:, None]
+        sums: list[ColumnSums] = self._workers.reduce(_merged, "logs_without", g, part_of)
+        return xp.stack([each.total() for each in sums], axis=1)
 
     def close(self) -> None:
         """Releases the shards."""
@@ -217,6 +228,14 @@ def _in_order(parts: tuple[tuple[int, Any], ...]) -> Any:
 
 def _sums(left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
     return left[0] + right[0], left[1] + right[1]
+
+
+def _added(left: Any, right: Any) -> Any:
+    return left + right
+
+
+def _merged(left: Any, right: Any) -> Any:
+    return [mine.merge(other) for mine, other in zip(left, right, strict=True)]
 
 
 def _one_at_a_time(advance: Callable[[int], None]) -> Callable[[int], None]:

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from unhub.core.arrays import is_numpy, namespace, wide, widen
+from unhub.core.arrays import is_numpy, like, namespace, wide, widen
 from unhub.core.execution import Execution, compiled, suits
-from unhub.core.logsumexp import ColumnSums, log
+from unhub.core.logsumexp import ColumnSums, log, row_exponentials
 from unhub.core.plan import Plan, prefault
 from unhub.core.sinkhorn_kernel import SinkhornKernel
-from unhub.foundation.types import FloatArray
+from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.scores.source import ScoreSource
 
 SMALLEST = {8: 2.0**-1022, 4: 2.0**-126, 2: 2.0**-63}
@@ -190,10 +190,46 @@ class SinkhornShard:
                 probed = probed + a.sum()
         return shift, probed
 
-    def reweigh(self, a: Any) -> None:
-        """Other shares of the mass from here on; a: of the whole bank. A kernel that is kept still serves."""
-        self._a = a[self._first : self._first + self._plan.rows]
-        self._share = self._typed(self._a * self._scale)
+    def mass_without(self, g: Any, p: Any, part_of: IntArray) -> Any:
+        """sum_u (a_u / z_u) K_uj over the rows that are not in a part, for each part: (gallery, parts)."""
+        xp = namespace(g)
+        v = self._typed(xp.exp((g - p[:, None] - xp.max(g - p[:, None], axis=0)) / self._tau))
+        near = self._typed(p)
+        mass = xp.zeros_like(g)
+        for low, high in self._steps(0, self._plan.rows):
+            a = self._share[low:high]
+            outside = like(self._outside(part_of, low, high, v.shape[1]), a, a.dtype)
+            if high <= self._kept_rows:
+                kernel = self._kept[low:high]
+            elif self._quick:
+                kernel = self._place(high - low)
+                self._kernel.from_scores(self._scores_in(low, high, kernel), near, v[:, 0].copy(), a, kernel)
+            else:
+                kernel = row_exponentials(self._scores_in(low, high, self._place(high - low)), self._tau, near)[0]
+            mass = mass + self._kernel.of_parts(kernel, v, a[:, None] * outside)
+            self._report(high - low)
+        return mass
+
+    def logs_without(self, g: Any, part_of: IntArray) -> list[ColumnSums]:
+        """The column sums in the log domain over the rows that are not in a part, for each part."""
+        kernels, count = compiled() if self._quick else None, g.shape[1]
+        sums = [
+            ColumnSums(self._plan.columns, self._tau, kernels=kernels, threads=self._execution.workers)
+            for _ in range(count)
+        ]
+        for low in range(0, self._plan.rows, self._plan.block_rows):
+            high = min(low + self._plan.block_rows, self._plan.rows)
+            scores, outside = self._scores(low, high), self._outside(part_of, low, high, count)
+            for part, each in enumerate(sums):
+                a = self._a[low:high] * like(outside[:, part], self._a, self._a.dtype)
+                each.add(scores, self._tau * log(a) - self._kernel.row_sums(scores, self._typed(g[:, part])))
+            self._report(high - low)
+        return sums
+
+    def _outside(self, part_of: IntArray, low: int, high: int, count: int) -> BoolArray:
+        """Which of some rows are not in each part: (rows, parts)."""
+        outside: BoolArray = part_of[self._first + low : self._first + high, None] != np.arange(count)
+        return outside
 
     def forget(self) -> None:
         """Releases the kernel or the scores that were kept."""
