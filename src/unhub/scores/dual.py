@@ -70,9 +70,8 @@ class RowLogSumExps(Fold):
     def _factors(self) -> tuple[FloatArray, FloatArray]:
         """exp((l g_j - ahead_l) / tau): (gallery, strengths) float32, and ahead, the largest l g_j: (strengths,)."""
         ahead = np.maximum(self.strengths * self.g.max(), self.strengths * self.g.min())
-        factors = np.empty((len(self.g), len(self.strengths)), dtype=np.float32)
-        for at, each in enumerate(self.strengths):
-            factors[:, at] = np.exp((each * self.g - ahead[at]) / self.tau)
+        exponents = np.multiply.outer(self.g, self.strengths) - ahead
+        factors = np.exp(np.divide(exponents, self.tau, out=exponents)).astype(np.float32)
         return factors, ahead
 
 

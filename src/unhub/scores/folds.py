@@ -67,10 +67,10 @@ class FoldShard:
 
 def fold(source: ScoreSource, by: Fold, execution: Execution = ONCE) -> Any:
     """What a fold gives over all rows of a source, from as many shards as the executor has."""
-    quick = by.quick(source, execution)
     if isinstance(source, PartedScores):
+        quick = by.quick(source.source, execution)
         return by.finish(source.state(by, lambda part: _state(part, by, quick, execution), by.merge))
-    return by.finish(_state(source, by, quick, execution))
+    return by.finish(_state(source, by, by.quick(source, execution), execution))
 
 
 def _state(source: ScoreSource, by: Fold, quick: bool, execution: Execution) -> Any:
