@@ -27,7 +27,7 @@ from unhub.scores.views import (
 __all__ = [
     "Banks", "Budget", "CachedScores", "CappedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores",
     "MaskedScores", "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set",
-    "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold", "in_memory", "in_parts",
-    "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread", "whole_matrix",
-    "with_progress", "without",
+    "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold",
+    "in_memory", "in_parts", "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread",
+    "whole_matrix", "with_progress", "without",
 ]  # fmt: skip

@@ -97,7 +97,7 @@ def without(banks: Banks, rows: IntArray) -> Banks:
 
 
 def in_memory(source: ScoreSource) -> ScoreSource:
-    """The scores of embeddings as a matrix, if they are float32 in the processor's memory; other sources as they are."""
+    """The scores of embeddings that are arrays, as a matrix; other sources as they are."""
     inner = source.source if isinstance(source, ProgressSource) else source
     if not isinstance(inner, EmbeddingScores) or not is_numpy(inner.array_like):
         return source
