@@ -167,7 +167,8 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     evidence: tuple[Evidence, ...] = ()
     judged = None
     if banks.held_out:
-        fresh, judged = from_fresh(method, bias.values, tau, linear, task.fresh, banks.execution)
+        kept = bias.values.astype(np.float32).astype(np.float64)  # as a correction keeps it, for later verdicts
+        fresh, judged = from_fresh(method, kept, tau, linear, task.fresh, banks.execution)
         evidence = (from_bank(method, banks, _held_out(method, banks, bias), tau), *fresh)
     verdict = judge(evidence, bank_size=size, duplicates=task.repeated, own_log=task.own_log, tau=tau)
     return GuardedBias(replace(bias, held_out=()), verdict, linear, judged)

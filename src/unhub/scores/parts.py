@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,7 +26,7 @@ class PartedScores(DelegatingSource):
     source: ScoreSource
     parts: tuple[IntArray, ...]
     without: int | None = None
-    known: dict[Hashable, list[Any]] = field(default_factory=dict, repr=False)
+    known: dict[Any, list[Any]] = field(default_factory=dict, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -45,7 +45,7 @@ class PartedScores(DelegatingSource):
         others = [rows for part, rows in enumerate(self.parts) if part != self.without]
         return select(self.source, np.sort(np.concatenate(others)))
 
-    def state(self, by: Hashable, of_part: Callable[[ScoreSource], Any], merge: Callable[[Any, Any], Any]) -> Any:
+    def state(self, by: Any, of_part: Callable[[ScoreSource], Any], merge: Callable[[Any, Any], Any]) -> Any:
         """The state of a fold over the parts that are there; a part is read for the first such fold only."""
         if by not in self.known:
             self.known[by] = [of_part(self._part(rows)) for rows in self.parts]

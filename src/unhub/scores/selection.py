@@ -102,7 +102,7 @@ def in_memory(source: ScoreSource) -> ScoreSource:
     if not isinstance(inner, EmbeddingScores) or not is_numpy(inner.array_like):
         return source
     scores = np.empty(source.shape, dtype=np.float32)
-    step = min(len(scores), inner.tall_block_rows)
+    step = min(max(1, len(scores) // 4), inner.tall_block_rows)
     for start in range(0, len(scores), step):
         place = scores[start : start + step]
         block = source.read(start, start + len(place), place)
