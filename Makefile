@@ -81,6 +81,7 @@ bench: $(VENV_BENCH)/.ready  ## speed beside a matrix product and beside peers, 
 	$(VENV_BENCH)/bin/python benchmarks/growth.py
 	$(VENV_BENCH)/bin/python benchmarks/anatomy.py
 	$(VENV_BENCH)/bin/python benchmarks/evaluate_all.py
+	$(VENV_BENCH)/bin/python benchmarks/guard_cost.py
 
 bench-flickr30k: $(VENV_BENCH)/.ready  ## dbsn at the size of Flickr30k's training set: minutes, 11 GB of memory
 	$(VENV_BENCH)/bin/python benchmarks/flickr30k_scale.py
