@@ -9,7 +9,15 @@ import pytest
 
 from unhub import InputError
 from unhub.api import monitor_history
-from unhub.api.monitor_history import Figure, MonitorRun, append_run, history_beside, name_in_history, read_history
+from unhub.api.monitor_history import (
+    FIGURES,
+    Figure,
+    MonitorRun,
+    append_run,
+    history_beside,
+    name_in_history,
+    read_history,
+)
 
 RUN = MonitorRun(
     date="2026-11-18T09:30:00+00:00",
@@ -19,7 +27,7 @@ RUN = MonitorRun(
     k=10,
     queries=200,
     targets=60,
-    figures={"strength": Figure(0.93, 0.02), "gain": Figure(0.21, 0.02)},
+    figures={name: Figure(0.5, 0.02) for name in FIGURES if name != "judged strength"},
     hubs={"cat": 40},
 )
 
@@ -75,6 +83,7 @@ def test_runs_at_once_lose_nothing(tmp_path):
         ({"hubs": {str(each): 1 for each in range(60)}}, "its hubs is not a table of at most 50 values"),
         ({"figures": {"strength": [0.5]}}, "its strength is not a number with its standard error"),
         ({"figures": {"strength": [0.5, -1]}}, "its strength is not a number from 0 to 1e+300"),
+        ({"figures": {"strength": [0.5, 0]}}, "it has no gain"),
         ({"figures": {"speed": [0.5, 0]}}, "its figures are not a table of strength, judged strength, gain, churn, "),
     ],
 )

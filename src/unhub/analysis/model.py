@@ -75,7 +75,8 @@ class HistoryPoint:
     """One run of ``unhub monitor`` on a correction: what a report draws of a line of its history.
 
     date: ISO 8601. gain: of the correction on that day's queries, in nats per query, and its standard_error. strength:
-    that they support. churn: the share of the best targets that the correction changes. hubs: how many are new.
+    that they support. churn: the share of the best targets that the correction changes. hubs: how many are new. status:
+    "fine", "look again" or "refit". sentence: why, and what has changed.
     """
 
     date: str
@@ -84,6 +85,8 @@ class HistoryPoint:
     strength: float
     churn: float | None = None
     hubs: int | None = None
+    status: str = "fine"
+    sentence: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What was monitored of a correction, as a report draws it."""
+"""What was monitored of a correction, as the report and the page draw it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from unhub.analysis.model import HistoryPoint
 from unhub.analysis.session import Session
 from unhub.api.monitor import fingerprint_of
 from unhub.api.monitor_history import MonitorRun, history_beside, read_history
+from unhub.api.monitor_result import sentence_of
 from unhub.foundation.errors import InputError
 
 
@@ -26,9 +27,15 @@ def monitored(session: Session, data: Any, history: str | os.PathLike[str] | Non
     if history is None and isinstance(data, str | os.PathLike):
         history = history_beside(data)
     runs = () if history is None else read_history(history, fingerprint_of(correction))
-    return [_point(each) for each in sorted(runs, key=lambda run: run.date)]
+    baselines: dict[int, MonitorRun] = {}
+    for each in runs:  # in the order of the file, as monitor compares
+        baselines.setdefault(each.k, each)
+    return [_point(each, baselines[each.k]) for each in sorted(runs, key=lambda run: run.date)]
 
 
-def _point(run: MonitorRun) -> HistoryPoint:
+def _point(run: MonitorRun, base: MonitorRun) -> HistoryPoint:
     gain, strength, churn = (run.figures[name] for name in ("gain", "strength", "churn"))
-    return HistoryPoint(run.date, gain.value, gain.error, strength.value, churn.value, len(run.new_hubs))
+    status, sentence = sentence_of(run, None if run is base else base)
+    return HistoryPoint(
+        run.date, gain.value, gain.error, strength.value, churn.value, len(run.new_hubs), status, sentence
+    )

@@ -108,7 +108,8 @@ def _counts(values: Mapping[str, Any], name: str) -> dict[str, int]:
 def _figures(values: Any) -> dict[str, Figure]:
     if not isinstance(values, dict) or not set(values) <= set(FIGURES):
         raise ValueError(f"its figures are not a table of {', '.join(FIGURES)}")
-    return {name: _figure(name, pair) for name, pair in values.items()}
+    found = {name: _figure(name, pair) for name, pair in values.items()}
+    return {name: found[name] for name in FIGURES if name in found or name != "judged strength"}
 
 
 def _figure(name: str, pair: Any) -> Figure:

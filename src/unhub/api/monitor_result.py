@@ -59,10 +59,7 @@ class MonitorResult:
     @property
     def sentence(self) -> str:
         """Whether to fit again, why, and what has changed."""
-        parts = [f"{self.status.capitalize()}: {'; '.join(self.reasons) or _fine(self.run)}."]
-        if self.changes and self.baseline is not None:
-            parts.append(f"Since {self.baseline.date[:10]}: {', '.join(self.changes)}.")
-        return " ".join([*parts, *filter(None, [ADVICE[self.status]])])
+        return sentence_of(self.run, self.baseline)[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -92,6 +89,15 @@ class MonitorResult:
     def _repr_html_(self) -> str:
         table = notebook.plain_table(self.sentence, ["", "now", "baseline"], self.rows(), self.notes)
         return notebook.html_table(table, "")
+
+
+def sentence_of(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, str]:
+    """The status of a run beside its baseline, and the sentence: whether to fit again, why, what has changed."""
+    status, reasons, changes = compare(run, base)
+    parts = [f"{status.capitalize()}: {'; '.join(reasons) or _fine(run)}."]
+    if changes and base is not None:
+        parts.append(f"Since {base.date[:10]}: {', '.join(changes)}.")
+    return status, " ".join([*parts, *filter(None, [ADVICE[status]])])
 
 
 def compare(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, tuple[str, ...], tuple[str, ...]]:

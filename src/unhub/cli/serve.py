@@ -31,6 +31,9 @@ def command(
     target_captions: TargetCaptions = None,
     bank_captions: BankCaptions = None,
     media: Media = None,
+    history: Annotated[
+        str | None, options.file("What unhub monitor wrote of the correction; CORRECTION.history.jsonl by default.")
+    ] = None,
     protocol: ExperimentProtocol = None,
     encoder: Annotated[
         str | None, options.value("NAME", "Encodes typed queries: MODULE:FUNCTION or a sentence-transformers model.")
@@ -64,6 +67,7 @@ def command(
         server = prepare(
             path,
             options.given(context, PARTS),
+            history=history,
             protocol=protocol,
             encoder=encoder or os.environ.get("UNHUB_ENCODER") or None,
             host=host,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
+from unhub.analysis.model import HistoryPoint
 from unhub.analysis.session import Session
 from unhub.foundation import VERSION
 from unhub.reports.palette import stylesheet
@@ -25,8 +27,15 @@ LARGE = 2000
 """bytes from which a response is compressed"""
 
 
-def make_app(session: Session, policy: AccessPolicy, *, encode: Encode | None = None, maps: Path | None = None) -> Any:
-    """The ASGI app of a session; maps: the folder that caches maps."""
+def make_app(
+    session: Session,
+    policy: AccessPolicy,
+    *,
+    encode: Encode | None = None,
+    maps: Path | None = None,
+    history: Callable[[], list[HistoryPoint]] = list,
+) -> Any:
+    """The ASGI app of a session; maps: the folder that caches maps. history: gives what was monitored until now."""
     from fastapi_offline import FastAPIOffline
 
     app: FastAPI = FastAPIOffline(
@@ -34,7 +43,7 @@ def make_app(session: Session, policy: AccessPolicy, *, encode: Encode | None = 
         redoc_url=None, static_url="/docs-static",
     )  # fmt: skip
     choices = about(session, encoder=encode is not None)
-    context = Context(session, choices.opening, choices, Maps(maps or cache_folder()), encode)
+    context = Context(session, choices.opening, choices, Maps(maps or cache_folder()), history, encode)
     app.include_router(router(context))
     add_error_handlers(app)
 

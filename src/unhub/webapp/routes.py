@@ -17,7 +17,7 @@ from unhub.analysis.byte_cache import ByteCache
 from unhub.analysis.changes import change, changed_queries, ranks
 from unhub.analysis.comparison import comparison, typed_comparison
 from unhub.analysis.hubs import hub_card
-from unhub.analysis.model import Comparison, HubCard
+from unhub.analysis.model import Comparison, HistoryPoint, HubCard
 from unhub.analysis.session import Abandoned, DirectionSample, Session, ViewSettings, Wanted
 from unhub.analysis.view import View, view
 from unhub.dataset import Media
@@ -48,6 +48,8 @@ class Context:
     opening: ViewSettings
     about: schemas.About
     maps: Maps
+    history: Callable[[], list[HistoryPoint]]
+    """what was monitored until now"""
     encode: Encode | None = None
     pictures: ByteCache[bytes] = field(default_factory=ByteCache)
     """thumbnails"""
@@ -75,6 +77,11 @@ def router(context: Context) -> APIRouter:
     def about() -> schemas.About:
         """What the page shows and offers."""
         return context.about
+
+    @api.get("/history")
+    def monitor_runs() -> schemas.History:
+        """What was monitored of the correction until now."""
+        return schemas.History(context.history())
 
     @api.get("/view")
     def whole_view(chosen: Annotated[schemas.ViewQuery, Query()], wanted: Waiting) -> View:

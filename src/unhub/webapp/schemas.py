@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from unhub.analysis.changes import Which
-from unhub.analysis.model import Change
+from unhub.analysis.model import Change, HistoryPoint
 from unhub.analysis.session import DEPTHS, SAVED, DirectionSample, Session, ViewSettings, listed_name, temperature
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation import VERSION
@@ -82,6 +82,13 @@ class Items:
     names: list[str]
     ids: list[str]
     media: list[str | None]
+
+
+@dataclass(frozen=True)
+class History:
+    """The runs of ``unhub monitor`` on the correction, oldest first; none where it was not monitored."""
+
+    runs: list[HistoryPoint]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from unhub.api.facade import facade, warn
@@ -91,6 +92,7 @@ def serve(
     target_captions: Any = None,
     bank_captions: Any = None,
     media: Any = None,
+    history: str | os.PathLike[str] | None = None,
     protocol: str | None = None,
     encoder: str | Callable[[list[str]], Any] | None = None,
     host: str = "127.0.0.1",
@@ -109,6 +111,7 @@ def serve(
     target_bank: with a correction, other targets, for methods of two banks.
     captions, target_captions, bank_captions: with a correction, what queries, targets and bank queries say.
     media: with a correction, a folder with a picture, sound or video per target.
+    history: with a correction, the file that ``unhub monitor`` adds to; by default the one beside the correction.
     protocol: settings of an experiment's methods: "auto" (the default), "paper" or "authors".
     encoder: turns typed queries into vectors: a function of a list of texts, its name "module:function", or the name or
         folder of a sentence-transformers model. Without one, users choose from the test queries.
@@ -124,7 +127,9 @@ def serve(
         print(page.url)
         page.close()
     """
-    server = prepare(data, locals(), protocol=protocol, encoder=encoder, host=host, port=port, token=token)
+    server = prepare(
+        data, locals(), history=history, protocol=protocol, encoder=encoder, host=host, port=port, token=token
+    )
     warn(server.notes)
     if not block:
         server.start()
@@ -140,6 +145,7 @@ def prepare(
     data: Dataset | Correction | str | os.PathLike[str],
     parts: Mapping[str, Any] | None = None,
     *,
+    history: str | os.PathLike[str] | None = None,
     protocol: str | None = None,
     encoder: str | Callable[[list[str]], Any] | None = None,
     host: str = "127.0.0.1",
@@ -150,6 +156,7 @@ def prepare(
     for package in ("fastapi", "uvicorn", "fastapi_offline"):
         require(package, extra="serve")
     from unhub.analysis.comparison import check_query_vector
+    from unhub.analysis.monitored import monitored
     from unhub.analysis.session import PARTS, Session
     from unhub.webapp.app import make_app
 
@@ -159,7 +166,9 @@ def prepare(
     gallery = session.data.rows("targets") if session.data.kind == "vectors" else None
     if encode is not None and gallery is not None:
         check_query_vector(encode(["a"])[0], gallery)
-    app = make_app(session, AccessPolicy.of(host, secret), encode=encode)
+    runs = partial(monitored, session, data, history)
+    runs()  # a file that cannot be read is said now
+    app = make_app(session, AccessPolicy.of(host, secret), encode=encode, history=runs)
     bound = bind(host, port)
     return Server(url_of(host, bound, secret), session.title, make_server(app), bound, session.notes)
 

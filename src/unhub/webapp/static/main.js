@@ -10,6 +10,7 @@ import { drawGuard } from "./guard.js";
 import { drawHeadline, drawResults } from "./headline.js";
 import { drawHubs, frameHubs } from "./hubs.js";
 import { drawMap, frameMap } from "./map.js";
+import { drawMonitor } from "./monitor.js";
 import { change, onChange, SETTING, setting, state } from "./state.js";
 import { copy } from "./tables.js";
 
@@ -23,14 +24,17 @@ let about,
 
 async function start() {
   theme(localStorage.getItem("theme") ?? "auto");
-  about = await get("about", "/api/about");
+  const [told, monitored] = await Promise.all([get("about", "/api/about"), get("history", "/api/history")]);
+  about = told;
   if (!about) return;
+  if (!monitored) pinError();
   byId("title").textContent = about.title;
   document.title = `${about.title}: unhub`;
   frameHubs();
   frameCompare(about);
   frameChanges();
   frameMap();
+  drawMonitor(monitored?.runs ?? []);
   drawTabs();
   onChange(update);
   await update();
