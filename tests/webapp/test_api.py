@@ -17,8 +17,8 @@ from unhub.cli import main
 from .conftest import HOSTILE, serving
 
 OPERATIONS = (
-    "GET /api/about", "GET /api/history", "GET /api/view", "GET /api/targets", "GET /api/hub/{target}", "GET /api/changes",
-    "GET /api/queries", "GET /api/compare/{query}", "POST /api/compare", "GET /api/map", "GET /api/media/{side}/{row}",
+    "GET /api/about", "GET /api/history", "GET /api/view", "GET /api/targets", "GET /api/hub/{target}",
+    "GET /api/changes", "GET /api/queries", "GET /api/compare/{query}", "POST /api/compare", "GET /api/map", "GET /api/media/{side}/{row}",
 )  # fmt: skip
 
 
