@@ -18,7 +18,8 @@ from .conftest import HOSTILE, serving
 
 OPERATIONS = (
     "GET /api/about", "GET /api/history", "GET /api/view", "GET /api/targets", "GET /api/hub/{target}",
-    "GET /api/changes", "GET /api/queries", "GET /api/compare/{query}", "POST /api/compare", "GET /api/map", "GET /api/media/{side}/{row}",
+    "GET /api/changes", "GET /api/queries", "GET /api/compare/{query}", "POST /api/compare", "GET /api/map",
+    "GET /api/media/{side}/{row}",
 )  # fmt: skip
 
 
