@@ -18,6 +18,7 @@ from unhub.core.arrays import unit_rows
 from unhub.core.execution import Execution, Executor
 from unhub.core.near_copies import shared_rows
 from unhub.core.parameters import count, optional_count, seed_number
+from unhub.dataset.evidence import FRESH
 from unhub.dataset.experiment_file import BANK_KEYS, HYPER_PARAMETERS, MODALITIES, file_door, read_experiment
 from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
@@ -46,8 +47,6 @@ ARRAYS = (
     "target_prior", "recent", "judged", "judged_queries", "clicks",
 )  # fmt: skip
 """fields that are addresses or arrays"""
-FRESH = ("recent", "judged_queries")
-"""queries that a correction is judged by"""
 OWN_IDS = {"queries": "query_ids", "targets": "target_ids"}
 VARIANTS = itertools.count()
 """numbers for relevance that replaces a dataset's own"""

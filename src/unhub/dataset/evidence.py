@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
     from unhub.dataset.reader import Reader
 
+FRESH = ("recent", "judged_queries")
+"""queries that a correction is judged by"""
 FEWEST_RECENT, WANTED_RECENT = 50, 200
 """recent queries without which nothing can be said, and from which the verdict hardly changes"""
 FEWEST_JUDGED, WANTED_JUDGED = 20, 50
@@ -97,6 +99,13 @@ def fresh_queries(
     return FreshQueries(scores if len(fresh) == len(recent) else select(scores, fresh), judged, notes)
 
 
+def judged_relevance(data: Dataset, asked: Rows, gallery: int) -> Relevance:
+    """Which targets are right for which of these queries, where anybody has judged."""
+    names: Any = {"query_ids": asked.ids, "target_ids": data.target_ids(), "name": "judged"}
+    sizes: Any = {"queries": len(asked), "targets": gallery, "allow_empty": True, "partial": True}
+    return read_relevance(data.source("judged"), **sizes, **names)
+
+
 def _fresh_rows(asked: Rows, bank: Rows | None, among: IntArray, *, unit: bool) -> IntArray:
     """Each different query once, without those that are in the bank: what was learned from it cannot judge it."""
     copy_of = first_copies(asked, unit=unit)[among]
@@ -125,9 +134,7 @@ def _judged(
     if asked is None:
         missing = f"give {argument('recent')}, whose rows it names, or {argument('judged_queries')}"
         raise InputError("judged", "says which targets are right, but not for which queries", missing)
-    names: Any = {"query_ids": asked.ids, "target_ids": data.target_ids(), "name": "judged"}
-    sizes: Any = {"queries": len(asked), "targets": gallery, "allow_empty": True, "partial": True}
-    whole = read_relevance(data.source("judged"), **sizes, **names)
+    whole = judged_relevance(data, asked, gallery)
     rows: IntArray = np.flatnonzero(whole.judged())
     scores = _scores(data, reader, asked, gallery)
     if bank is not None and rows.size:

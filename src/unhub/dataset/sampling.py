@@ -9,10 +9,10 @@ import numpy as np
 
 from unhub.dataset.galleries import some_rows, take
 from unhub.dataset.items import Items
+from unhub.dataset.sampled_evidence import draw_evidence, keep_evidence, subset
 from unhub.dataset.sources import Bank
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.io import Rows
-from unhub.metrics import Relevance
 
 if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
@@ -60,7 +60,11 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     """The dataset with drawn rows of queries, targets and banks in memory; back: drawn for the reverse direction."""
     rng = np.random.default_rng(seed)
     way = "reverse" if back else "forward"
-    queries, targets = _test_rows(data, way, cells, most_targets, rng)
+    evidence = None
+    if not back and not data.ignore_self and data.shape[1] > most_targets:
+        evidence = draw_evidence(data, most_targets, np.random.default_rng(seed))
+    judged = np.empty(0, dtype=np.int64) if evidence is None else evidence.right
+    queries, targets = _test_rows(data, way, cells, most_targets, judged, rng)
     asking, gallery = ("targets", "queries") if back else ("queries", "targets")
     drawn = {asking: queries.rows, gallery: targets.rows}
     sample = data._copy()
@@ -90,8 +94,11 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     if prior is not None:
         whole, mean = data._marginals(None, 0, len(data.items()[1]), back=False)[1:]
         sample._sources["target_prior"] = None if whole is None else whole[drawn["targets"]] * mean
-    if len(targets.rows) < len(data.items()[0 if back else 1]):  # fresh queries speak of the whole gallery
-        sample._sources |= dict.fromkeys(("recent", "judged", "judged_queries", "clicks"))
+    if len(targets.rows) < len(data.items()[0 if back else 1]):
+        fresh = ("recent", "judged", "judged_queries") if evidence is None else ()
+        sample._sources |= dict.fromkeys((*fresh, "clicks"))
+        if evidence is not None:
+            keep_evidence(data, sample, evidence, targets.rows)
     sample.banks, sample.bank_notes = {}, {}
     for name, bank in data.banks.items():
         sample.banks[name] = _bank(data, name, bank, sample, drawn, bank_cells, rng, back=back)
@@ -99,25 +106,9 @@ def sampled_dataset(data: Dataset, cells: int, bank_cells: int, most_targets: in
     return sample
 
 
-def subset(whole: Relevance, queries: IntArray, targets: IntArray) -> Relevance:
-    """What is right among some of the queries and some of the targets."""
-    if len(queries) == whole.queries and len(targets) == whole.gallery:
-        return whole
-    place_of_query, place_of_target = (np.full(size, -1) for size in (whole.queries, whole.gallery))
-    place_of_query[queries], place_of_target[targets] = np.arange(len(queries)), np.arange(len(targets))
-    rows, columns = place_of_query[whole.query_rows], place_of_target[whole.targets]
-    stays = (rows >= 0) & (columns >= 0)
-    return Relevance.from_pairs(
-        rows[stays],
-        columns[stays],
-        queries=len(queries),
-        gallery=len(targets),
-        gains=whole.gains[stays],
-        allow_empty=True,
-    )
-
-
-def _test_rows(data: Dataset, way: str, cells: int, most_targets: int, rng: np.random.Generator) -> tuple[Draw, Draw]:
+def _test_rows(
+    data: Dataset, way: str, cells: int, most_targets: int, judged: IntArray, rng: np.random.Generator
+) -> tuple[Draw, Draw]:
     count, gallery = data.shape[::-1] if way == "reverse" else data.shape
     if data.ignore_self:  # an item is query and target at once
         if count * gallery <= cells:
@@ -127,9 +118,9 @@ def _test_rows(data: Dataset, way: str, cells: int, most_targets: int, rng: np.r
     shown = min(gallery, most_targets)
     queries = draw(count, min(count, max(FEWEST, cells // max(1, shown))), "queries", rng)
     relevance = data.relevance(way)
-    right: IntArray = np.empty(0, dtype=np.int64)
+    right = judged
     if relevance is not None:
-        right = relevance.targets[np.isin(relevance.query_rows, queries.rows)]
+        right = np.union1d(judged, relevance.targets[np.isin(relevance.query_rows, queries.rows)])
     return queries, draw_targets(right, gallery, most_targets, rng)
 
 
