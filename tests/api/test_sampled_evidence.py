@@ -32,8 +32,8 @@ def shop():
 def of_scores(shop):
     scores = {name: shop[name] @ shop["targets"].T for name in ("queries", "query_bank", "recent")}
     return Dataset(
-        scores=scores["queries"], query_bank_scores=scores["query_bank"], recent=scores["recent"], judged=shop["judged"],
-        relevant=shop["relevant"],
+        scores=scores["queries"], query_bank_scores=scores["query_bank"], recent=scores["recent"],
+        judged=shop["judged"], relevant=shop["relevant"],
     )  # fmt: skip
 
 
