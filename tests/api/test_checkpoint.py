@@ -39,7 +39,7 @@ by_plan = pytest.mark.parametrize("kind", BYTES)
 def problem():
     rng = np.random.default_rng(6)
     vectors = {"targets": unit_vectors(rng, COLUMNS, 16), "query_bank": unit_vectors(rng, ROWS, 16)}
-    return vectors | {"tau": 0.02, "executor": COMPILED}
+    return vectors | {"tau": 0.02, "strength": 1, "executor": COMPILED}
 
 
 @pytest.fixture
@@ -88,10 +88,13 @@ def test_a_resumed_fit_is_the_fit_without_a_break(kind, problem, file):
 
 @pytest.mark.parametrize("who", ["compiled", "plain"])
 @pytest.mark.parametrize("wanted", [2, 9, 10])
-def test_whichever_round_it_was(wanted, who, problem, file):
-    problem["executor"] = always(compiled=who == "compiled")
+@pytest.mark.parametrize("strength", [1, "auto"])
+def test_whichever_round_it_was(wanted, who, strength, problem, file):
+    problem |= {"executor": always(compiled=who == "compiled"), "strength": strength}
     interrupted("sn", problem, file, wanted)
-    same(unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem))
+    found, expected = unhub.fit("sn", **problem, checkpoint=file, resume=True), unhub.fit("sn", **problem)
+    same(found, expected)
+    assert found.verdict == expected.verdict
 
 
 @by_plan
@@ -394,7 +397,7 @@ from unhub.core.execution import Execution
 every_round = Execution(clock=count().__next__)
 vectors = np.load(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", checkpoint=sys.argv[2],
+found = unhub.fit("sn", targets=vectors, query_bank=vectors[:20], tau="auto", strength=1, checkpoint=sys.argv[2],
                   executor=every_round)
 assert found.warnings[-1].endswith(
     f"cannot write {sys.argv[2]}: the file is larger than this process may write; choose another place."

@@ -222,7 +222,7 @@ def asked(monkeypatch):
 def questions(asked, tensors, **how):
     """How often each question came in one fit."""
     asked.clear()
-    unhub.fit("sn", **tensors, tau=0.05, **how)
+    unhub.fit("sn", **tensors, tau=0.05, strength=1, **how)
     return dict(asked)
 
 

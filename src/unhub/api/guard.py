@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 KEPT_SHARE = 4
 """one part of the memory in so many may hold the scores of a small bank"""
 FOR_EACH_TARGET = 64
-"""bytes that the biases without a part of the bank take for each target, beside the scores"""
+"""bytes that the biases without one part of the bank take for each target, beside the scores"""
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (
@@ -156,7 +156,7 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     """The bias, also estimated without some of the bank, and what the queries left out and the fresh ones say."""
     size = task.banks.queries.shape[0]
     banks = replace(task.banks, held_out=held_out_rows(size))
-    memory = max(1, banks.execution.bytes - FOR_EACH_TARGET * banks.queries.shape[1])
+    memory = max(1, banks.execution.bytes - FOR_EACH_TARGET * len(banks.held_out) * banks.queries.shape[1])
     if len(banks.held_out) > 1 and 4 * banks.queries.shape[0] * banks.queries.shape[1] <= memory // KEPT_SHARE:
         banks = replace(banks, queries=in_memory(banks.queries))  # all of them are read again, to judge by
         memory -= memory // KEPT_SHARE

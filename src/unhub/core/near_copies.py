@@ -38,6 +38,8 @@ FINE = 24
 """bits of a sorting key for the place within a cell; the others are its cell"""
 READ = 1 << 18
 """values read at once"""
+PAIRS = 1 << 12
+"""pairs of rows compared at once"""
 ROUNDS = 32
 """times that a crowd of copies is looked through; each leaves a small part of it"""
 
@@ -91,7 +93,7 @@ def first_copies(rows: Sliceable, *, unit: bool) -> IntArray:
     place = np.arange(len(sketches))
     left = place
     for _ in range(ROUNDS):
-        early, late = _pairs(sketches.rows(left))
+        early, late = _pairs(sketches if len(left) == len(sketches) else sketches.rows(left))
         if not early.size:
             break
         copies = np.zeros(len(left), dtype=bool)
@@ -147,10 +149,12 @@ def _near(left: Sketches, right: Sketches, a: IntArray, b: IntArray, table: int)
     column = table * DIRECTIONS
     reach = np.minimum(left.reach[a], right.reach[b])
     near: BoolArray = np.abs(left.values[a, column] - right.values[b, column]) <= 3 * reach
-    rows: IntArray = np.flatnonzero(near)
-    apart = left.values[a[rows]].astype(np.float64) - right.values[b[rows]]
-    square = np.einsum("ij,ij->i", apart, apart) / apart.shape[1]
-    near[rows] = square <= np.square(reach[rows].astype(np.float64))
+    likely = np.flatnonzero(near)
+    for first in range(0, len(likely), PAIRS):
+        rows = likely[first : first + PAIRS]
+        apart = left.values[a[rows]].astype(np.float64) - right.values[b[rows]]
+        square = np.einsum("ij,ij->i", apart, apart) / apart.shape[1]
+        near[rows] = square <= np.square(reach[rows].astype(np.float64))
     return near
 
 

@@ -159,7 +159,7 @@ def _model(bank: FloatArray, targets: FloatArray, name: str) -> Iterator[Finding
 
 
 def _sample(rows: Rows) -> FloatArray:
-    sample: FloatArray = np.asarray(some_rows(rows, _spaced(len(rows)))[0 : min(len(rows), SAMPLE)], dtype=np.float64)
+    sample: FloatArray = np.asarray(some_rows(rows, _spaced(len(rows)))[0 : min(len(rows), SAMPLE)], dtype=np.float32)
     return sample
 
 
