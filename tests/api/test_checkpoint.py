@@ -174,8 +174,9 @@ def test_a_tolerance_that_was_not_there_before(problem, file):
 
 def test_another_strength_is_the_same_fit(problem, file):
     interrupted("sn", problem, file)
-    found = unhub.fit("sn", **problem, strength=0.5, checkpoint=file, resume=True)
-    np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem, strength=0.5).bias)
+    problem["strength"] = 0.5
+    found = unhub.fit("sn", **problem, checkpoint=file, resume=True)
+    np.testing.assert_array_equal(found.bias, unhub.fit("sn", **problem).bias)
 
 
 def test_without_a_file_it_starts_from_the_beginning_and_says_so(problem, file):

@@ -69,7 +69,7 @@ def test_so_are_those_of_a_dual_bank(size, vectors, unit_rows, calls_of):
     names = ["is", "dualis", "dualdis", "sn", "dbsn"]
     banks = {"query_bank": unit_rows(600, 16), "target_bank": unit_rows(size, 16)}
     with calls_of(EmbeddingScores.read) as reads:
-        unhub.evaluate(**vectors, **banks, methods=names, executor=Execution(block_rows=64))
+        unhub.evaluate(**vectors, **banks, methods=names, strength=1, executor=Execution(block_rows=64))
     rows_read = Counter()
     for read in reads:
         rows_read[read["self"].shape] += read["stop"] - read["start"]

@@ -78,7 +78,7 @@ def test_settings_reach_fit_and_evaluate(write):
         ("", 'duplicates = "keep"', "settings.duplicates is 'keep'; use 'drop' or 'weigh'."),
         ('target_prior = "clicks"', "", "test.target_prior is 'clicks', but there are none; give test.clicks too."),
         ('judged = "recent.tsv"', "", "test.judged says which targets are right, but not for which queries; give "),
-        ('recent = "queries.npy"', "", "test.recent has 30 queries, and fewer than 50 say nothing"),
+        ('recent = "queries.npy"', "", "test.recent holds 30 of the 30 test queries; take them out"),
         ('recnt = "recent.npy"', "", "there is no test.recnt; did you mean recent?"),
         ('recent = "qdrant://here/x"', "", "test.recent is the address of a store"),
     ],

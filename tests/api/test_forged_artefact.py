@@ -132,12 +132,13 @@ EVIDENCE = {
 
 def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
     metadata, tensors = parts_of(genuine)
-    verdict = metadata["verdict"] | {"decision": "apply weaker", "strength": 0.5}
-    assert verdict["evidence"]
+    half = [metadata["verdict"]["evidence"][0] | {"strength": 0.5}]
+    verdict = metadata["verdict"] | {"decision": "apply weaker", "strength": 0.5, "evidence": half}
     possible = sealed(tmp_path / "f.unhub", metadata | {"verdict": verdict}, tensors)
     assert unhub.load(possible).strength == 0.5
     forged = [None, "apply", 1, [], {}, {**verdict, "decision": "refuse"}, {**verdict, "strength": 0}]
     forged += [{**verdict, "reason": "given", "decision": "refuse", "strength": 1}]
+    forged += [verdict | {"decision": "apply"}, verdict | {"strength": 0.6}, verdict | {"evidence": half + half}]
     forged += [{key: value for key, value in verdict.items() if key != name} for name in VERDICTS if name != "tau"]
     forged += [verdict | {name: value} for name, values in VERDICTS.items() for value in values]
     first, *others = verdict["evidence"]
@@ -158,8 +159,11 @@ def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
 def test_a_forged_verdict_serves_no_more_than_it_could_have_said(genuine, tmp_path):
     """Whoever forges the whole verdict gets the strength that it says, at most 1 as judged and 4 as given."""
     metadata, tensors = parts_of(genuine)
+    bank = metadata["verdict"]["evidence"][0] | {"strength": 1.0}
     for reason, strength in (("judged", 1.0), ("given", 4.0)):
-        verdict = metadata["verdict"] | {"decision": "apply", "reason": reason, "strength": strength}
+        forged = {"decision": "apply", "reason": reason, "strength": strength}
+        evidence = [bank, bank | {"source": "recent"}]
+        verdict = metadata["verdict"] | forged | {"evidence": evidence}
         loaded = unhub.load(sealed(tmp_path / "f.unhub", metadata | {"verdict": verdict}, tensors))
         assert loaded.strength == strength
         assert np.isfinite(loaded.served_bias).all()

@@ -396,7 +396,7 @@ SENTENCES = {
         (Evidence("bank", 0.9, 0.1, 0.01, 300),)
     ),
     "APPLY at strength 0.9. Supported strength: 300 held-out bank queries 0.90 (+0.100 ± 0.010 nats per query). Not "
-    "checked: popularity (give about 50 judged pairs).": judge((Evidence("bank", 0.9, 0.1, 0.01, 300),), own_log=True),
+    "checked: mismatch (give about 200 recent queries), popularity (give about 50 judged pairs).": judge((Evidence("bank", 0.9, 0.1, 0.01, 300),), own_log=True),
     "REFUSE: held-out bank queries support a strength of 0.10, below 0.25; no correction is served. "
     "Supported strength: 16 "
     "held-out bank queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 "
@@ -417,6 +417,9 @@ SENTENCES = {
     "bank is this gallery's own log, say so (own_log); otherwise leave the scores as they are.": judge(
         (Evidence("judged", 0.0, 0, 0, 50),)
     ),
+    "REFUSE: judged queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 50 "
+    "judged queries 0.10 (+0.001 ± 0.010 nats per query). The right answers lose: popular targets look like hubs in "
+    "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
     "REFUSE: 4 different bank queries are too few to learn from; no correction is served. The bank is too small or too "
     "noisy; collect more queries, at least 100 different ones.": judge((), bank_size=4),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
@@ -462,3 +465,12 @@ def test_a_small_fit_warns_of_nothing_but_a_refusal(shop):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted(shop, recent=shop["recent"], tau=0.2)
+
+
+def test_recent_queries_do_not_undo_what_judged_ones_said(shop):
+    hub = np.full(RECENT, fitted(shop, strength=1).bias.argmin())  # right for everybody
+    correction = fitted(shop, recent=shop["recent"], judged=hub, judged_queries=shop["asked"])
+    assert correction.verdict.decision == "refuse"
+    again = unhub.guard(correction, recent=shop["recent"])
+    assert (again.decision, again.checked) == ("refuse", correction.verdict.checked)
+    assert unhub.guard(correction, recent=shop["recent"], judged=shop["answers"], judged_queries=shop["asked"]).served

@@ -42,6 +42,8 @@ PRINTING = {
     "demo": "demo --help",
     "serve": "serve --help",
     "encode": "encode --help",
+    "bank": "bank --help",
+    "monitor": "monitor --help",
 }
 
 

@@ -86,3 +86,12 @@ def test_next_to_nothing(shape):
     assert first_copies(rows, unit=False).tolist() == list(range(shape[0]))
     assert shared_rows(rows, rows[:0]).size == 0
     assert shared_rows(rows, rows).size == shape[0]
+
+
+def test_one_number_that_is_large_in_every_row_makes_no_copies():
+    """As in embeddings of some language models: rounding to 8 bits would move such rows far."""
+    rows = np.random.default_rng(3).normal(size=(600, 128)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    for size in (5, 10):
+        wide = np.concatenate((rows, np.full((600, 1), size, np.float32)), axis=1)
+        assert first_copies(wide, unit=True).tolist() == list(range(600))

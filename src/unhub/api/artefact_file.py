@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, get_args
 
 import numpy as np
 
-from unhub.api.verdict import Decision, Reason
+from unhub.api.verdict import Decision, Reason, judge
 from unhub.core.bias import Status
 from unhub.core.fingerprint import SKETCHES, fingerprint
 from unhub.core.parameters import MOST_STRENGTH
@@ -29,7 +29,7 @@ from unhub.foundation.types import AnyArray, Similarity
 from unhub.io.limits import largest
 from unhub.io.safetensors_file import KINDS
 from unhub.methods import additive, settings, stored_method
-from unhub.methods.strength import Source
+from unhub.methods.strength import Evidence, Source
 
 LONGEST_HEADER = 8 << 20
 """bytes of a header, at most: notes and the places of the parts; real ones have a few kilobytes"""
@@ -62,6 +62,10 @@ DTYPES: Mapping[str, tuple[type[np.generic], ...]] = {
 
 
 _LARGEST = 1e300
+_MOST_NATS = 1e6
+"""a gain that no query has; more would fill a sentence with digits"""
+ROUNDED = 1e-6
+"""by what a number may differ that was written and read"""
 """an error, an offset or a mean is smaller than this"""
 _TEXT = partial(checked.text, longest=LONGEST_TEXT)
 _LINE = partial(checked.optional_line, longest=LONGEST_TEXT)
@@ -105,8 +109,8 @@ _VERDICT_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
 _EVIDENCE_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "source": partial(checked.one_of, known=get_args(Source)),
     "strength": _SHARE,
-    "gain": partial(checked.number, least=-_LARGEST, most=_LARGEST),
-    "standard_error": partial(checked.number, least=0, most=_LARGEST),
+    "gain": partial(checked.number, least=-_MOST_NATS, most=_MOST_NATS),
+    "standard_error": partial(checked.number, least=0, most=_MOST_NATS),
     "queries": partial(_COUNT, least=1),
 }
 
@@ -233,11 +237,16 @@ def check_verdict(verdict: Mapping[str, Any]) -> None:
     for name, check in _VERDICT_FIELDS.items():
         check(verdict, name)
     strength, refused = verdict["strength"], verdict["decision"] == "refuse"
-    fits = strength <= 1 and refused == (strength == 0) if verdict["reason"] == "judged" else not refused
-    _agree(fits, "its verdict does not fit its strength")
+    _agree(verdict["reason"] == "judged" or not refused, "its verdict does not fit its strength")
     for each in verdict["evidence"]:
         for name, check in _EVIDENCE_FIELDS.items():
             check(each, name)
+    sources = [each["source"] for each in verdict["evidence"]]
+    _agree(len(set(sources)) == len(sources), "its verdict has two pieces of evidence of one kind")
+    if verdict["reason"] == "judged":
+        anew = judge(tuple(Evidence(**each) for each in verdict["evidence"]), own_log=verdict["own_log"])
+        fits = anew.decision == verdict["decision"] and abs(anew.strength - strength) < ROUNDED
+        _agree(fits, "its verdict does not follow from its evidence")
 
 
 def _check_shapes(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor], potentials: int) -> None:

@@ -81,6 +81,8 @@ def guard(
     judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
     targets: the gallery, when the correction does not know where it is.
 
+    Evidence of a kind that is not given now stays as it was: recent queries alone do not undo what judged ones said.
+
     Returns a Verdict: ``decision``, ``strength``, ``evidence``, ``checked``, ``sentence``. To serve the correction at
     that strength, use ``correction.with_verdict(verdict)``.
     """
@@ -119,9 +121,10 @@ def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> Ope
 
 
 def judge_again(correction: Correction, evidence: tuple[Evidence, ...], tau: float) -> Verdict:
-    """The verdict on a correction from its own bank, as it was, and new evidence."""
+    """The verdict on a correction from new evidence, and from what it had of the kinds that did not come anew."""
     old = correction.verdict
-    known = tuple(each for each in old.evidence if each.source == "bank")
+    anew = {each.source for each in evidence}
+    known = tuple(each for each in old.evidence if each.source not in anew)
     size = old.bank_size or correction.bank_size
     return judge((*known, *evidence), bank_size=size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
 

@@ -34,7 +34,7 @@ LONGEST_LINE = 20_000
 LONGEST_FILE = MOST_RUNS * LONGEST_LINE
 PATIENCE = 30.0
 """seconds to wait for another run that writes the same file"""
-_MOST, _LARGEST = 1 << 40, 1e300
+_MOST, _LARGEST = 1 << 40, 1e100
 
 
 @dataclass(frozen=True)

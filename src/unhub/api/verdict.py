@@ -44,6 +44,8 @@ COLLECT: Mapping[Source, str] = {
     ),
 }
 """what to do when these queries are the reason for a refusal"""
+LEAVE = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
+"""the same of judged queries, where the bank was declared as the gallery's own log"""
 COLLECT_MORE = "The bank is too small or too noisy for this gallery; collect several times as many different queries."
 """the same of a bank that has as many queries as most need"""
 
@@ -146,13 +148,15 @@ class Verdict:
         return f"Supported strength: {'; '.join(words)}."
 
     def _not_checked(self) -> str:
-        left = [check for check in self.unchecked if not (check == "mismatch" and self.own_log)]
-        return f"Not checked: {', '.join(MISSING[check] for check in left)}." if left and self.evidence else ""
+        left = ", ".join(MISSING[check] for check in self.unchecked)
+        return f"Not checked: {left}." if left and self.evidence else ""
 
     def _advice(self) -> str:
         if self.served:
             return ""
         source = "bank" if self.binding is None else self.binding.source
+        if source == "judged" and self.own_log:
+            return LEAVE
         return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
 
     def to_dict(self) -> dict[str, Any]:

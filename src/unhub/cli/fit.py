@@ -195,11 +195,27 @@ def _show(plain: dict[str, Any], correction: Correction, out: str, replaced: boo
 def _next(correction: Correction, out: str) -> list[str]:
     """Commands to run next, quoted for the shell."""
     file = shlex.quote(out)
-    if not correction.verdict.served:
+    verdict = correction.verdict
+    source = None if correction.targets is None else correction.targets.source
+    in_store = source is not None and "://" in source
+    fresh = "--recent RECENT.npy" if correction.fingerprint else "--recent RECENT_SCORES.npy"
+    if in_store:
+        fresh += f" --targets {shlex.quote(str(source))}"
+    if "popularity" in verdict.checked:
+        fresh += " --judged JUDGED.tsv --judged-queries JUDGED.npy"
+    if not verdict.served:
         return [
-            "collect what the verdict names, and fit again",
-            f"unhub guard {file} --recent RECENT.npy -o {file}   (to judge it by other queries)",
+            f"unhub fit ... -o {file}   (again, with another bank)",
+            f"unhub guard {file} {fresh} -o {file}   (judges this one by other queries)",
         ]
+    check = f"unhub guard {file} {fresh} -o {file}   (does the bank fit what is asked now?)"
+    ask = [check] if verdict.reason == "judged" and "mismatch" in verdict.unchecked else []
+    return [*ask, *_serve(correction, out, source if in_store else None)]
+
+
+def _serve(correction: Correction, out: str, store: str | None) -> list[str]:
+    """Commands that use the correction; store: where its gallery is."""
+    file = shlex.quote(out)
     if correction.query_bank is None:
         target_bank = (
             " --target-bank-scores NEW_TARGET_BANK_SCORES.npy" if "targets" in correction.method.requires else ""
@@ -208,11 +224,10 @@ def _next(correction: Correction, out: str) -> list[str]:
             f"unhub extend {file} --scores NEW_SCORES.npy{target_bank} -o bias.csv   (bank x new targets)",
             f"in Python: unhub.load({out!r}).apply(scores)",
         ]
-    source = None if correction.targets is None else correction.targets.source
-    if source is not None and "://" in source:
+    if store is not None:
         return [
-            f"unhub export {file} --to {shlex.quote(source)} --dry-run",
-            f"unhub search {file} --store {shlex.quote(source)} --queries QUERIES.npy --raw",
+            f"unhub export {file} --to {shlex.quote(store)} --dry-run",
+            f"unhub search {file} --store {shlex.quote(store)} --queries QUERIES.npy --raw",
         ]
     return [
         f"unhub search {file} --queries QUERIES.npy --raw",

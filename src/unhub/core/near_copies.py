@@ -22,6 +22,9 @@ EIGHT_BITS = 127
 """steps from zero to the largest number of a vector that is kept in 8 bits"""
 SLACK = 2.0
 """copies may lie so many times farther away than rounding to 8 bits moves a vector: one scale for all rounds coarser"""
+OF_ANY = 0.2
+"""copies lie at most at this share of the distance of two rows taken at random, of which nine tenths are nearer: where
+one number is large in every row, rounding to 8 bits is coarse, but different rows are no copies"""
 WIDE = 16
 """numbers in a vector from which NEAR holds; shorter ones come that close by chance, and only rounding is looked for"""
 NARROW = 4
@@ -77,7 +80,18 @@ def sketches_of(rows: Sliceable, *, unit: bool) -> Sketches:
         reach[part] = SLACK * largest * scale * np.float32(np.sqrt(dim / 12) / EIGHT_BITS)
         if unit and dim >= WIDE:
             reach[part] = np.maximum(reach[part], np.float32(NEAR))
-    return Sketches(values, reach if dim >= NARROW else np.zeros_like(reach))
+    most = max(OF_ANY * _distance_of_any(values), NEAR if unit and dim >= WIDE else 0.0)
+    return Sketches(values, np.minimum(reach, np.float32(most)) if dim >= NARROW else np.zeros_like(reach))
+
+
+def _distance_of_any(values: NDArray[np.float32]) -> float:
+    """The distance that nine tenths of the pairs of rows are within, from one random partner for some of the rows."""
+    if len(values) < 2:
+        return 0.0
+    rng = np.random.default_rng(2)
+    rows = rng.permutation(len(values))[:READ // values.shape[1]]
+    apart = values[rows].astype(np.float64) - values[np.roll(rows, 1)]
+    return float(np.quantile(np.sqrt(np.square(apart).mean(axis=1)), 0.9))
 
 
 def first_copies(rows: Sliceable, *, unit: bool) -> IntArray:

@@ -62,7 +62,7 @@ def read_relevance(
     query_ids, target_ids: names in ``source`` are ids if ids are known and some names are among them, otherwise row
         numbers, counted from 0.
     allow_empty: whether a query may have no relevant target; False by default.
-    partial: whether an int array may be short, or -1 for a query that nobody has judged; such queries are empty.
+    partial: whether an int array may hold -1, for a query that nobody has judged; such queries are empty.
     name: the argument that it was given for.
 
     >>> read_relevance([{0, 2}, {1}], queries=2, targets=3).targets.tolist()
@@ -88,7 +88,7 @@ def read_relevance(
         return Relevance.from_pairs(
             rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty
         )
-    if partial and values.dtype.kind in "iu" and len(values) <= queries:
+    if partial and values.dtype.kind in "iu" and len(values) == queries:
         rows = np.flatnonzero(values >= 0)
         return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True)
     if values.dtype.kind != "b":
