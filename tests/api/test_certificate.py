@@ -26,12 +26,12 @@ def vectors():
 
 @pytest.fixture(scope="module")
 def correction(vectors):
-    return unhub.fit("sn", targets=vectors["targets"], query_bank=vectors["bank"])
+    return unhub.fit("sn", targets=vectors["targets"], query_bank=vectors["bank"], strength=1)
 
 
 def exact(correction, queries, targets):
     """Score + bias in float64: (query, gallery)."""
-    return queries.astype(np.float64) @ targets.astype(np.float64).T + correction.bias.astype(np.float64)
+    return queries.astype(np.float64) @ targets.astype(np.float64).T + correction.served_bias.astype(np.float64)
 
 
 def sets_of(corrected, k=K):
@@ -41,7 +41,7 @@ def sets_of(corrected, k=K):
 @pytest.mark.parametrize("error", [0.0, 1e-4, 2e-3, 0.02])
 def test_it_is_the_literal_margin_in_float64(error, correction, vectors):
     found = correction.certify(vectors["q"], K, error=error)
-    corrected, reach = exact(correction, vectors["q"], vectors["targets"]), error + correction.error_bound
+    corrected, reach = exact(correction, vectors["q"], vectors["targets"]), error + found.bias_error
     best = np.argsort(-corrected, axis=1, kind="stable")[:, :K]
     low, high = reach - ROUNDING, reach + ROUNDING
     for at, row in enumerate(corrected):
@@ -53,7 +53,7 @@ def test_it_is_the_literal_margin_in_float64(error, correction, vectors):
     assert found.set_share == found.set_certain.mean()
     assert found.first_share == found.first_certain.mean()
     assert found.hit_share == found.hits_certain.mean()
-    assert found.bias_error == correction.error_bound
+    assert found.bias_error == correction.strength * correction.error_bound
 
 
 def test_the_worst_error_changes_only_what_is_not_certain(correction, vectors):
@@ -93,12 +93,12 @@ def test_the_bound_holds_for_vectors_that_are_really_rounded(name, kind, method,
     found = correction.certify(queries, K, error=name)
     if kind == "normalize":
         targets, queries = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (targets, queries))
-    kept, kept_bias = rounded(name, targets, correction.bias)
+    kept, kept_bias = rounded(name, targets, correction.served_bias)
     here = np.full((QUERIES, TARGETS), np.nan)
     hits = correction.search(queries, k=TARGETS)
     np.put_along_axis(here, hits.rows, hits.scores.astype(np.float64), axis=1)
     there = queries.astype(np.float64) @ kept.T + kept_bias
-    apart = queries.astype(np.float64) @ kept.T + correction.bias  # the bias in a field of its own
+    apart = queries.astype(np.float64) @ kept.T + correction.served_bias  # the bias in a field of its own
     for corrected in (there, apart):
         assert (np.abs(corrected - here) <= found.errors[:, None]).all()
         same = (sets_of(corrected) == np.sort(found.rows, axis=1)).all(axis=1)
@@ -120,7 +120,7 @@ def test_float32_covers_sums_in_the_worst_order(vectors):
 
 @pytest.mark.parametrize("name", ["float16", "int8"])
 def test_the_bound_is_narrower_than_that_of_lengths(name, correction, vectors):
-    residuals = Residuals(vectors["targets"], correction.bias, STORAGES[name])
+    residuals = Residuals(vectors["targets"], correction.served_bias, STORAGES[name])
     errors = score_errors(vectors["q"], residuals, 64)
     by_length = np.linalg.norm(residuals[0:TARGETS], axis=1).max() + residuals.of_bias
     assert (errors < by_length).all()
@@ -157,12 +157,12 @@ def test_a_bias_fitted_on_scores_that_are_off_is_covered_by_a_larger_error(name,
     right = unhub.fit(name, targets=vectors["targets"], query_bank=vectors["bank"], **how)
     times = 1 + right.strength * (2 * right.iterations if name == "sn" else 1)
     found = right.certify(vectors["q"], K, error=times * delta)
-    best = np.argsort(-(test + right.bias), axis=1)
+    best = np.argsort(-(test + right.served_bias), axis=1)
     for _ in range(3):
         wrong = unhub.fit(name, scores=bank + rng.choice((-delta, delta), bank.shape), **how)
-        off = wrong.bias.astype(np.float64) - right.bias
+        off = wrong.served_bias.astype(np.float64) - right.served_bias
         assert np.ptp(off) <= 2 * (times - 1) * delta
-        served = test + right.bias + off
+        served = test + right.served_bias + off
         served -= delta
         np.put_along_axis(served, best[:, K:], np.take_along_axis(served, best[:, K:], 1) + 2 * delta, 1)
         same = (sets_of(served) == np.sort(found.rows, axis=1)).all(axis=1)

@@ -131,6 +131,26 @@ def test_a_gallery_in_a_store_is_named(run: Run, folder: Path) -> None:
             "--recent few.npy",
             "--recent has 49 queries, and fewer than 50 say nothing; give about 200, or leave it out.",
         ),
+        (
+            "--recent same.npy",
+            "--recent has 1 different query that is not in the bank, and fewer than 50 say nothing; give about 200, or "
+            "leave it out.",
+        ),
+        (
+            "--recent again.npy",
+            "--recent is the gallery itself: 80 of 80 vectors are targets, up to rounding; give queries that people "
+            "ask now, or leave it out.",
+        ),
+        (
+            "--recent recent.npy --judged halves.npy",
+            "--judged must hold whole numbers, rows counted from 0, but came as float64 (first value: 0.5); convert it "
+            "with .astype(int) if they are whole.",
+        ),
+        (
+            "--recent recent.npy --judged nobody.npy",
+            "--judged has 0 different judged queries that are not in the bank, and fewer than 20 say nothing; judge "
+            "about 50, or leave it out.",
+        ),
         ("--judged judged.tsv --recent bank.npy", None),
         ("--judged-queries recent.npy", "--judged-queries came without their right targets; give --judged too."),
         ("--recent nothing.npy", "--recent: there is no file 'nothing.npy'"),
@@ -143,7 +163,12 @@ def test_a_gallery_in_a_store_is_named(run: Run, folder: Path) -> None:
 def test_bad_input_is_one_sentence_and_changes_nothing(
     words: str, sentence: str | None, run: Run, fitted: None, folder: Path
 ) -> None:
-    np.save("few.npy", np.load("recent.npy")[:49])
+    recent, targets = np.load("recent.npy"), np.load("targets.npy")
+    np.save("few.npy", recent[:49])
+    np.save("same.npy", np.repeat(recent[:1], 60, axis=0))
+    np.save("again.npy", np.concatenate((targets, targets.astype(np.float16))).astype(np.float32))
+    np.save("halves.npy", np.arange(RECENT) / 2 + 0.5)
+    np.save("nobody.npy", np.full(RECENT, -1))
     before = (folder / "c.unhub").read_bytes()
     ended = run("guard", "c.unhub", *split(words))
     assert ended.code == 2

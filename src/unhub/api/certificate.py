@@ -12,11 +12,12 @@ import numpy as np
 from unhub.api.hits import Hits
 from unhub.api.index_comparison import IndexComparison
 from unhub.core.arrays import host
+from unhub.core.checks import survey_vectors
 from unhub.core.parameters import not_negative
 from unhub.dataset.reader import Reader
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray, Progress
-from unhub.foundation.wording import counted, did_you_mean
+from unhub.foundation.wording import argument, counted, did_you_mean
 from unhub.io import Rows
 from unhub.scores import Banks, search, with_progress
 from unhub.scores.margins import staying_hits, staying_places
@@ -103,7 +104,7 @@ class Certificate:
     def compare(self, hits: Hits) -> IndexComparison:
         """How the hits of an index for the same queries differ from exact search, and whether score errors can say why.
 
-        hits: at least k of each of the same queries, as ``unhub.connect(...).search`` gives them.
+        hits: at least k of each of the same queries, without a filter, as ``unhub.connect(...).search`` gives them.
 
         Returns an IndexComparison.
         """
@@ -154,6 +155,7 @@ def certify(
     error: how far a score may be off, or how an index keeps its vectors.
     progress: called with the name of the work, rows read and rows to read.
     """
+    _refuse_overflow(reader, queries, targets)
     storage = error if isinstance(error, str) else "given"
     if storage == "given":
         errors = np.full(len(queries), _given(error))
@@ -171,6 +173,15 @@ def certify(
 
 
 ADVICE = f"give a number of at least 0 in the unit of the scores, or one of {', '.join(STORAGES)}"
+
+
+def _refuse_overflow(reader: Reader, queries: Rows, targets: Rows) -> None:
+    """An error if a sum of products may leave float32: what became infinite, or no number, has no margin."""
+    if reader.metric == "ip":
+        largest = survey_vectors(queries).longest * survey_vectors(targets).longest
+        if not largest < float(np.finfo(np.float32).max):
+            raise InputError(queries.name, f"and {argument(targets.name)} are so long that their scores may leave "
+                             f"float32 (up to {largest:.2g})", "scale them down")  # fmt: skip
 
 
 def _given(error: Any) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from unhub.core.near_copies import first_copies, shared_rows
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, counted
 from unhub.io import Rows, read_relevance
 from unhub.metrics import Relevance
 from unhub.scores import ScoreSource, select
@@ -27,7 +27,8 @@ FEWEST_JUDGED, WANTED_JUDGED = 20, 50
 """judged queries, likewise"""
 MOST_IN_BANK = 0.5
 """share of judged queries in the bank from which they are the log's own clicks, not judgements"""
-OTHERS = " different queries that are not in the bank"
+MOST_TARGETS = 0.5
+"""share of recent queries that are targets from which they are the gallery, not queries"""
 REPEATED = "{:,} of {:,} recent queries were left out: they are in the bank, or repeat another recent query."
 CLICKS = (
     "raw clicks are not judgements: people click what was shown first, so that clicks only repeat the ranking as it "
@@ -85,14 +86,16 @@ def fresh_queries(
     if recent is None:
         return FreshQueries(None, judged)
     scores = _scores(data, reader, recent, gallery)
+    _refuse_targets(recent, None if data.kind == "scores" else data.rows("targets"), unit=unit)
     fresh = _fresh_rows(recent, bank, np.arange(len(recent)), unit=unit)
     left_out = len(recent) - len(fresh)
     if test is not None and data.allow_overlap:
         fresh = np.setdiff1d(fresh, shared_rows(recent, test, unit=unit))
     if len(fresh) < FEWEST_RECENT:
+        came = _different(len(fresh)) if left_out else counted(len(fresh), "query")
         raise InputError(
             "recent",
-            f"has {len(fresh):,}{OTHERS if left_out else ' queries'}, and fewer than {FEWEST_RECENT} say nothing",
+            f"has {came}, and fewer than {FEWEST_RECENT} say nothing",
             f"give about {WANTED_RECENT}, or leave it out",
         )
     notes = (REPEATED.format(left_out, len(recent)),) if left_out else ()
@@ -150,6 +153,18 @@ def _judged(
             f"judge about {WANTED_JUDGED}, or leave it out",
         )
     return JudgedQueries(select(scores, rows), whole.rows(rows))
+
+
+def _different(number: int) -> str:
+    return f"{counted(number, 'different query')} that {'is' if number == 1 else 'are'} not in the bank"
+
+
+def _refuse_targets(recent: Rows, targets: Rows | None, *, unit: bool) -> None:
+    """An error if the recent queries are the gallery: a target is its own best answer, with or without a bias."""
+    count = 0 if targets is None else len(shared_rows(recent, targets, unit=unit))
+    if count >= max(1, MOST_TARGETS * len(recent)):
+        came = f"is the gallery itself: {count:,} of {len(recent):,} vectors are targets, up to rounding"
+        raise InputError("recent", came, "give queries that people ask now, or leave it out")
 
 
 def _refuse_test_queries(rows: Rows | None, test: Rows | None, *, unit: bool, allowed: bool) -> None:

@@ -92,7 +92,7 @@ def read_relevance(
         rows = np.flatnonzero(values >= 0)
         return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True)
     if values.dtype.kind != "b":
-        return Relevance.from_index(values, targets, queries=queries)
+        return Relevance.from_index(values, targets, queries=queries, name=name)
     if values.shape != (queries, targets):
         raise InputError(f"{where} has shape {values.shape}, but there are {queries} queries and {targets} targets.")
     return Relevance.from_pairs(*np.nonzero(values), queries=queries, gallery=targets, allow_empty=allow_empty)

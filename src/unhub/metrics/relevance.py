@@ -39,10 +39,12 @@ class Relevance:
     gallery: int
 
     @classmethod
-    def from_index(cls, index: ArrayLike, gallery: int, *, queries: int | None = None) -> Relevance:
-        """One relevant target per query: ``index[i]`` is the target of query i."""
-        targets = whole_numbers(index, "relevant")
-        check_length(targets.size, queries)
+    def from_index(
+        cls, index: ArrayLike, gallery: int, *, queries: int | None = None, name: str = "relevant"
+    ) -> Relevance:
+        """One relevant target per query: ``index[i]`` is the target of query i; name: the argument it was given for."""
+        targets = whole_numbers(index, name)
+        check_length(targets.size, queries, name)
         check_targets(targets, np.arange(targets.size), gallery)
         return cls(np.arange(targets.size + 1), targets, np.ones(targets.size), gallery)
 

@@ -61,10 +61,10 @@ def check_rows(rows: IntArray, size: int, name: str, unit: str) -> None:
         raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0.")
 
 
-def check_length(length: int, queries: int | None) -> None:
+def check_length(length: int, queries: int | None, name: str = "relevant") -> None:
     """Refuses relevance of another number of queries."""
     if queries is not None and length != queries:
-        raise InputError("relevant", f"has {length} entries but there are {queries} queries", "give one for each query")
+        raise InputError(name, f"has {length} entries but there are {queries} queries", "give one for each query")
 
 
 def name_rows(wrong: BoolArray, unit: str) -> str:

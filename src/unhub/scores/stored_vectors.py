@@ -7,7 +7,8 @@ by at most
 
 The first two are computed from the residuals themselves, block by block. |q| max_j |t_j - t'_j| would be cheaper, but
 was four to six times as wide on CLIP vectors of 512 dimensions. The last one is n u |q| |t|, which bounds a sum of n
-products in any order: once for the index and once for the scores computed here.
+products in any order, and n times the smallest normal number, which bounds what products lose that are smaller still:
+once for the index, once for the scores computed here and once for the products with residuals.
 """
 
 from __future__ import annotations
@@ -21,13 +22,19 @@ from typing import Any
 import numpy as np
 
 from unhub.foundation.errors import InputError
-from unhub.foundation.types import FloatArray, Progress, Sliceable
+from unhub.foundation.types import BoolArray, FloatArray, Progress, Sliceable
 from unhub.scores.embedding import TILE_VALUES, EmbeddingScores, lengths, vectors
 from unhub.scores.source import Banks, blocks
 from unhub.scores.views import with_progress
 
 UNIT_ROUNDOFF = 2.0**-24
 """the relative rounding error of float32"""
+
+SMALLEST = 2.0**-126
+"""the smallest normal number of float32; products below it lose digits, or all of them where they count as zero"""
+
+MIDDLE = 127 * 8 * UNIT_ROUNDOFF
+"""how close, in steps, a number is to the middle of two codes if the rounding of float32 decides which it gets"""
 
 OTHER_ROUNDINGS = 8
 """roundings of a score beside its products: the bias that is added, decoded vectors, the scale of codes"""
@@ -61,7 +68,9 @@ def _int8(values: FloatArray, step: float) -> FloatArray:
 STORAGES = {
     "float32": Storage("float32", lambda largest: 0.0, lambda values, step: values, lambda largest: 0.0),
     "float16": Storage("float16", lambda largest: 0.0, _float16, lambda largest: max(largest * 2.0**-11, 2.0**-25)),
-    "int8": Storage("int8", lambda largest: largest / 127 or 1.0, _int8, lambda largest: largest / 254),
+    "int8": Storage(
+        "int8", lambda largest: float(np.float32(largest / 127)) or 1.0, _int8, lambda largest: largest / 254
+    ),
 }
 """ways to keep vectors by name; int8 has one symmetric step for the whole gallery, its largest absolute value / 127"""
 
@@ -69,6 +78,8 @@ STORAGES = {
 @dataclass(frozen=True)
 class Residuals:
     """t - t' of every target: (gallery, dim), computed when it is read.
+
+    A number in the middle of two codes may get either, by how an index divides and rounds; ``middles`` has those.
 
     targets: (gallery, dim) vectors. bias: (gallery,) kept in the same way.
     storage: how an index keeps them. normalize: divide every vector by its length first.
@@ -90,19 +101,32 @@ class Residuals:
         return self.targets.shape
 
     def __getitem__(self, rows: slice) -> FloatArray:
-        start, stop, _ = rows.indices(self.shape[0])
-        block = vectors(self.targets, start, stop, normalize=self.normalize)
+        block = self._block(rows)
         residual: FloatArray = block - self.storage.rounded(block, self.step)
+        if self.step:
+            residual[self._in_the_middle(block)] = 0
         return residual
+
+    def middles(self, rows: slice) -> FloatArray:
+        """Half a step where either of two codes may be kept, which counts as 0 above; 0 elsewhere: (rows, dim)."""
+        return self._in_the_middle(self._block(rows)) * np.float32(self.step * (0.5 + MIDDLE))
+
+    def _block(self, rows: slice) -> FloatArray:
+        start, stop, _ = rows.indices(self.shape[0])
+        block: FloatArray = vectors(self.targets, start, stop, normalize=self.normalize)
+        return block
+
+    def _in_the_middle(self, block: FloatArray) -> BoolArray:
+        steps = block / np.float32(self.step)
+        close: BoolArray = np.abs(steps - np.floor(steps) - np.float32(0.5)) <= MIDDLE
+        return close
 
     @cached_property
     def extent(self) -> tuple[float, float]:
         """The largest absolute value and the largest length of a vector, from one read."""
-        rows, dim = self.shape
-        height = max(1, TILE_VALUES // max(1, dim))
         largest = longest = 0.0
-        for start in range(0, rows, height):
-            block = vectors(self.targets, start, min(start + height, rows), normalize=self.normalize)
+        for start, stop in _tiles(*self.shape):
+            block = vectors(self.targets, start, stop, normalize=self.normalize)
             largest = max(largest, float(np.abs(block).max(initial=0.0)))
             longest = max(longest, float(lengths(block).max(initial=0.0)))
         return largest, longest
@@ -139,22 +163,41 @@ def score_errors(
                          "scale the vectors down")  # fmt: skip
     products = EmbeddingScores(residuals, queries, block_rows)
     worst = np.zeros(queries.shape[0])
-    for _, block in blocks(with_progress(Banks(products), "stored vectors", progress).queries):
-        np.maximum(worst, np.abs(block).max(axis=0), out=worst)
+    for first, block in blocks(with_progress(Banks(products), "stored vectors", progress).queries):
+        off = np.abs(block)
+        if residuals.step:
+            _add_middles(off, first, queries, residuals)
+        np.maximum(worst, off.max(axis=0), out=worst)
     length = _query_lengths(queries)
     scale = length if residuals.normalize else np.ones_like(length)
-    return worst / scale + residuals.of_bias + _summing(residuals, length / scale)
+    products_underflow = residuals.shape[1] * SMALLEST / scale
+    return worst / scale + residuals.of_bias + _summing(residuals, length / scale) + products_underflow
+
+
+def _add_middles(off: FloatArray, first: int, queries: Sliceable, residuals: Residuals) -> None:
+    """Adds what scores may be off by because of the numbers in the middle of two codes.
+
+    off: (targets, queries) how far scores may be off; first: the first of these targets.
+    """
+    for start, stop in _tiles(off.shape[0], residuals.shape[1]):
+        middles = residuals.middles(slice(first + start, first + stop))
+        rows = np.flatnonzero(middles.any(axis=1))
+        for left, right in _tiles(off.shape[1], residuals.shape[1]) if rows.size else ():
+            off[start + rows, left:right] += middles[rows] @ np.abs(vectors(queries, left, right)).T
+
+
+def _tiles(rows: int, dim: int) -> list[tuple[int, int]]:
+    height = max(1, TILE_VALUES // max(1, dim))
+    return [(start, min(start + height, rows)) for start in range(0, rows, height)]
 
 
 def _query_lengths(queries: Sliceable) -> FloatArray:
-    rows, dim = queries.shape
-    height = max(1, TILE_VALUES // max(1, dim))
-    parts = [lengths(vectors(queries, start, min(start + height, rows))) for start in range(0, rows, height)]
+    parts = [lengths(vectors(queries, start, stop)) for start, stop in _tiles(*queries.shape)]
     return np.concatenate(parts).astype(np.float64)
 
 
 def _summing(residuals: Residuals, lengths: FloatArray) -> FloatArray:
-    """What float32 sums may lose: here, in the index, and in the products with residuals; (query,).
+    """What float32 sums may lose: here, in the index, and by rounding in the products with residuals; (query,).
 
     Vectors that are scaled have sums of squares in them too.
     """
@@ -164,4 +207,4 @@ def _summing(residuals: Residuals, lengths: FloatArray) -> FloatArray:
     longest = residuals.extent[1]
     residual = math.sqrt(dim) * residuals.storage.coarsest(residuals.largest)
     bias = float(np.abs(residuals.bias).max(initial=0.0))
-    return lost * (lengths * (2 * longest + residual) + 2 * bias)
+    return lost * (2 * lengths * (longest + residual) + 2 * bias) + 2 * roundings * SMALLEST
