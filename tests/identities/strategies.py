@@ -31,7 +31,7 @@ class Matrices:
             arguments["cross_bank_scores"] = self.s_bb
         if name == "dualis":
             arguments |= {"target_bank_scores": self.s_tt, "tau1": self.tau, "tau2": 5 * self.tau}
-        if name in ("is", "sn", "dbsn"):
+        if name in ("is", "sn", "capped_sn", "dbsn"):
             arguments["tau"] = self.tau
         if name in ("nnn", "csls"):
             arguments["k"] = 4
@@ -70,7 +70,7 @@ class Vectors:
         return arguments | self._hyper_parameters(name)
 
     def _hyper_parameters(self, name):
-        if name in ("is", "sn", "dbsn"):
+        if name in ("is", "sn", "capped_sn", "dbsn"):
             return {"tau": self.tau}
         return {"dualis": {"tau1": self.tau, "tau2": 0.5}, "nnn": {"k": 4}, "csls": {"k": 4}}.get(name, {})
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from reference.problems import unit_vectors
 
 import unhub
+from identities.at_full_strength import evaluate, fit, normalize
 from identities.strategies import matrices, some_weights, vectors
 from unhub.core.execution import Execution
 from unhub.core.logsumexp import row_logsumexp
@@ -14,7 +15,7 @@ from unhub.scores import MatrixScores, SinkhornOperator, column_logsumexp
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
-ADDITIVE = ("none", "is", "dualis", "sn", "dbsn", "nnn", "csls", "dn")
+ADDITIVE = ("none", "is", "dualis", "sn", "capped_sn", "dbsn", "nnn", "csls", "dn")
 BY_ROW = ("dis", "gc", "single_sinkhorn", "local_scaling", "nicdm", "mutual_proximity", "centering")
 CLOSE = 1e-5
 
@@ -25,8 +26,8 @@ little_memory = st.sampled_from((1, "1kB", "4kB", "20kB"))
 
 @given(matrices(), methods, little_memory)
 def test_streamed_is_dense(p, name, memory):
-    dense = unhub.fit(name, **p.given(name))
-    streamed = unhub.fit(name, **p.given(name), memory=memory)
+    dense = fit(name, **p.given(name))
+    streamed = fit(name, **p.given(name), memory=memory)
     np.testing.assert_allclose(streamed.bias, dense.bias, atol=CLOSE)
     assert streamed.status == dense.status
     if dense.marginal_error is not None:
@@ -35,28 +36,28 @@ def test_streamed_is_dense(p, name, memory):
 
 @given(vectors(), methods, little_memory)
 def test_streamed_is_dense_on_embeddings(p, name, memory):
-    dense = unhub.fit(name, **p.given(name))
-    np.testing.assert_allclose(unhub.fit(name, **p.given(name), memory=memory).bias, dense.bias, atol=CLOSE)
+    dense = fit(name, **p.given(name))
+    np.testing.assert_allclose(fit(name, **p.given(name), memory=memory).bias, dense.bias, atol=CLOSE)
 
 
 @given(vectors(), methods)
 def test_embeddings_are_their_matrix_of_scores(p, name):
-    from_vectors, from_scores = unhub.fit(name, **p.given(name)), unhub.fit(name, **p.given_matrices(name))
+    from_vectors, from_scores = fit(name, **p.given(name)), fit(name, **p.given_matrices(name))
     np.testing.assert_allclose(from_vectors.bias, from_scores.bias, atol=CLOSE)
 
 
 @given(vectors(), st.sampled_from(("is", "sn", "dbsn", "nnn", "dn")), little_memory)
 def test_streamed_is_dense_with_weights(p, name, memory):
     given = p.given(name) | {"query_weight": some_weights(p.rng, len(p.query_bank))}
-    dense = unhub.fit(name, **given)
-    np.testing.assert_allclose(unhub.fit(name, **given, memory=memory).bias, dense.bias, atol=CLOSE)
+    dense = fit(name, **given)
+    np.testing.assert_allclose(fit(name, **given, memory=memory).bias, dense.bias, atol=CLOSE)
 
 
 @given(vectors(), little_memory, st.integers(1, 30))
 def test_search_in_blocks_finds_what_one_block_finds(p, memory, k):
     """The same bias, so that only the blocks of the search differ."""
-    whole = unhub.fit("is", **p.given("is"))
-    parts = unhub.fit("is", **p.given("is"), memory=memory)
+    whole = fit("is", **p.given("is"))
+    parts = fit("is", **p.given("is"), memory=memory)
     found, expected = parts.search(p.queries, k=k), whole.search(p.queries, k=k)
     assert found.ids.shape == (len(p.queries), min(k, len(p.targets)))
     np.testing.assert_allclose(found.scores, expected.scores, atol=CLOSE)
@@ -65,8 +66,8 @@ def test_search_in_blocks_finds_what_one_block_finds(p, memory, k):
 @given(matrices(), st.sampled_from(BY_ROW), little_memory)
 def test_rows_are_corrected_alike_in_any_block(p, name, memory):
     given = {"scores": p.s, "query_bank_scores": p.s_bt}
-    whole = unhub.normalize(name, **given)
-    np.testing.assert_allclose(unhub.normalize(name, **given, memory=memory), whole, atol=CLOSE)
+    whole = normalize(name, **given)
+    np.testing.assert_allclose(normalize(name, **given, memory=memory), whole, atol=CLOSE)
 
 
 @given(matrices(), st.integers(1, 30), st.sampled_from((1, 1000, 1 << 20)))
@@ -89,10 +90,10 @@ def test_embeddings_are_evaluated_as_their_scores_are(memory):
     queries, targets, query_bank, target_bank = (unit_vectors(rng, size, 12) for size in (40, 30, 50, 20))
     names = [name for name in unhub.METHODS if name not in ("otn", "l2n", "hn", "sparse_k")]
     given = {"relevant": rng.integers(0, 30, 40), "methods": names, "tau": 0.05, "resamples": 1}
-    from_vectors = unhub.evaluate(
+    from_vectors = evaluate(
         queries=queries, targets=targets, query_bank=query_bank, target_bank=target_bank, memory=memory, **given
     )
-    from_scores = unhub.evaluate(
+    from_scores = evaluate(
         scores=queries @ targets.T,
         query_bank_scores=query_bank @ targets.T,
         cross_bank_scores=query_bank @ target_bank.T,

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from reference.problems import scores as random_scores
 
 import unhub
+from identities.at_full_strength import fit
 from identities.strategies import matrices, orders, vectors
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
-ADDITIVE = ("none", "is", "dualis", "sn", "dbsn", "nnn", "csls", "dn")
+ADDITIVE = ("none", "is", "dualis", "sn", "capped_sn", "dbsn", "nnn", "csls", "dn")
 SOFT = ("is", "sn", "dbsn")
 CLOSE = 1e-5
 
@@ -20,7 +21,7 @@ soft_methods = st.sampled_from(SOFT)
 
 
 def bias(name, **arguments):
-    return unhub.fit(name, **arguments).bias.astype(np.float64)
+    return fit(name, **arguments).bias.astype(np.float64)
 
 
 def test_these_are_the_additive_methods():
@@ -116,7 +117,7 @@ def test_turning_all_vectors_together_changes_nothing(p, name):
 def test_strength_multiplies_the_bias(p, name, strength):
     if name == "none":
         return
-    found = bias(name, **p.given(name), strength=strength)
+    found = fit(name, **p.given(name), strength=strength).served_bias
     np.testing.assert_allclose(found, strength * bias(name, **p.given(name)), atol=CLOSE)
 
 
@@ -124,6 +125,6 @@ def test_strength_multiplies_the_bias(p, name, strength):
 def test_the_arguments_stay_as_they_were(p, name):
     arguments = p.given(name)
     before = {key: np.copy(value) for key, value in arguments.items()}
-    unhub.fit(name, **arguments)
+    fit(name, **arguments)
     for key, value in before.items():
         np.testing.assert_array_equal(arguments[key], value)

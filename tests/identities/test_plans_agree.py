@@ -7,7 +7,7 @@ import pytest
 from reference import additive as literal
 from reference.problems import scores, unit_vectors, weights
 
-import unhub
+from identities.at_full_strength import fit
 from unhub.core.execution import Execution
 from unhub.scores import MatrixScores, SinkhornOperator
 
@@ -74,7 +74,7 @@ def test_compiled_and_plain_are_the_literal_formula(name, tau, scale):
     arguments = given(name, tau * scale, s, s_bb)
     expected = LITERAL[name](s, s_bb, tau * scale)
     for who, block, available in WAYS:
-        found = unhub.fit(name, **arguments, executor=go(who, block, available))
+        found = fit(name, **arguments, executor=go(who, block, available))
         close(found.bias, expected, 1e-5 * scale)
 
 
@@ -83,7 +83,7 @@ def test_compiled_and_plain_are_the_literal_formula(name, tau, scale):
 def test_logits_with_a_tau_for_cosines(name, tau):
     s, s_bb = matrices(100.0)
     executor = go("compiled")
-    close(unhub.fit(name, **given(name, tau, s, s_bb), executor=executor).bias, LITERAL[name](s, s_bb, tau), 1e-3)
+    close(fit(name, **given(name, tau, s, s_bb), executor=executor).bias, LITERAL[name](s, s_bb, tau), 1e-3)
 
 
 @pytest.mark.parametrize("tau", TEMPERATURES)
@@ -92,7 +92,7 @@ def test_many_rows_of_nearly_equal_scores(name, tau):
     """Four thousand terms of about the same size: float32 alone would lose digits that a large tau brings out."""
     s, s_bb = matrices(rows=4000, columns=60)
     executor = go("compiled", threads=1)
-    close(unhub.fit(name, **given(name, tau, s, s_bb), executor=executor).bias, LITERAL[name](s, s_bb, tau), 1e-5)
+    close(fit(name, **given(name, tau, s, s_bb), executor=executor).bias, LITERAL[name](s, s_bb, tau), 1e-5)
 
 
 def test_marginals_go_the_compiled_way_too():
@@ -101,9 +101,9 @@ def test_marginals_go_the_compiled_way_too():
     a, b = weights(rng, 70), weights(rng, 90)
     executor = go("compiled", 9, 2)
     marginals = {"query_weight": a, "target_prior": b}
-    softmax = unhub.fit("is", scores=s, tau=0.02, **marginals, executor=executor)
+    softmax = fit("is", scores=s, tau=0.02, **marginals, executor=executor)
     close(softmax.bias, literal.inverted_softmax(s, 0.02, a, b), 1e-5)
-    sinkhorn = unhub.fit("sn", scores=s, tau=0.01, **marginals, executor=executor)
+    sinkhorn = fit("sn", scores=s, tau=0.01, **marginals, executor=executor)
     close(sinkhorn.bias, literal.sinkhorn_normalisation(s, 0.01, 10, a, b), 1e-5)
 
 
@@ -114,7 +114,7 @@ def test_marginals_go_the_compiled_way_too():
 def test_the_memory_decides_the_plan(kind):
     executor = go("compiled")
     s, _ = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
     assert found.plan.startswith(f"{kind}: ")
 
 
@@ -127,7 +127,7 @@ def test_the_error_bound_is_a_bound(kind, tau, scale):
     for name in ("sn", "dbsn"):
         arguments = given(name, tau * scale, s, s_bb)
         width = s.size + (s_bb.size if name == "dbsn" else 0)
-        found = unhub.fit(name, **arguments, memory=BYTES[kind] * width, executor=executor)
+        found = fit(name, **arguments, memory=BYTES[kind] * width, executor=executor)
         within_its_bound(found, LITERAL[name](s, s_bb, tau * scale))
 
 
@@ -135,7 +135,7 @@ def test_the_error_bound_is_a_bound(kind, tau, scale):
 def test_the_error_bound_of_the_plain_way(kind):
     executor = go("plain")
     s, s_bb = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
     assert "16 bits" not in found.plan
     within_its_bound(found, LITERAL["sn"](s, s_bb, 0.01))
 
@@ -155,7 +155,7 @@ def test_unit_vectors_of_some_size(kind, available, embedded):
     """What the project promises: 1e-5 at tau = 0.01; a kernel in 16 bits says how much worse it may be."""
     arguments, expected = embedded
     executor = go("compiled", threads=available)
-    found = unhub.fit("sn", **arguments, memory=BYTES[kind] * 2000 * 1500, executor=executor)
+    found = fit("sn", **arguments, memory=BYTES[kind] * 2000 * 1500, executor=executor)
     assert found.plan.startswith(f"{kind}: ")
     within_its_bound(found, expected)
     if kind != "cached in 16 bits":
@@ -168,7 +168,7 @@ def test_unit_vectors_of_some_size(kind, available, embedded):
 def test_the_bound_follows_the_rounds(kind, rounds):
     executor = go("compiled")
     s, _ = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.01, iterations=rounds, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, iterations=rounds, memory=BYTES[kind] * s.size, executor=executor)
     within_its_bound(found, literal.sinkhorn_normalisation(s, 0.01, rounds))
 
 
@@ -176,7 +176,7 @@ def test_the_bound_follows_the_rounds(kind, rounds):
 def test_every_plan_measures_the_marginal_error(kind):
     executor = go("compiled")
     s, _ = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.01, iterations=3, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, iterations=3, memory=BYTES[kind] * s.size, executor=executor)
     exact = literal.plan(s, 0.01, *literal.sinkhorn(s, 0.01, 3)).sum(axis=1)
     assert found.marginal_error == pytest.approx(np.abs(exact - 1 / 70).sum(), abs=1e-3)
 
@@ -185,7 +185,7 @@ def test_every_plan_measures_the_marginal_error(kind):
 def test_every_plan_stops_at_its_tolerance(kind):
     executor = go("compiled")
     s, _ = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.02, tol=1e-3, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.02, tol=1e-3, memory=BYTES[kind] * s.size, executor=executor)
     assert found.status == "converged"
     assert found.marginal_error <= 1e-3
     close(found.bias, literal.sinkhorn_normalisation(s, 0.02, found.iterations), 1e-4)
@@ -195,7 +195,7 @@ def test_every_plan_stops_at_its_tolerance(kind):
 def test_every_plan_extends_to_the_bias_it_found(kind, embedded):
     arguments, _ = embedded
     executor = go("compiled")
-    found = unhub.fit("sn", **arguments, memory=BYTES[kind] * 2000 * 1500, executor=executor)
+    found = fit("sn", **arguments, memory=BYTES[kind] * 2000 * 1500, executor=executor)
     gap = np.abs(found.extend(arguments["targets"][:200]) - found.bias[:200]).max()
     assert gap <= 2 * found.error_bound
 
@@ -218,7 +218,7 @@ def far_apart():
 def test_a_kernel_that_underflows_ends_in_the_log_domain(kind, tau, who):
     executor = go(who)
     s = far_apart()
-    found = unhub.fit("sn", scores=s, tau=tau, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=tau, memory=BYTES[kind] * s.size, executor=executor)
     expected = literal.sinkhorn_normalisation(s, tau)
     assert "log domain" in found.plan
     close(found.bias, expected, 1e-5)
@@ -231,7 +231,7 @@ def test_a_kernel_that_underflows_ends_in_the_log_domain(kind, tau, who):
 def test_going_over_to_logarithms_is_nothing_to_warn_of(kind, who):
     executor = go(who)
     s = far_apart()
-    assert np.isfinite(unhub.fit("sn", scores=s, tau=1e-3, memory=BYTES[kind] * s.size, executor=executor).bias).all()
+    assert np.isfinite(fit("sn", scores=s, tau=1e-3, memory=BYTES[kind] * s.size, executor=executor).bias).all()
 
 
 @by_plan
@@ -241,7 +241,7 @@ def test_a_target_that_hardly_ever_comes_up(kind):
     s, _ = matrices()
     b = np.ones(90)
     b[5] = 1e-60
-    found = unhub.fit("sn", scores=s, tau=0.01, target_prior=b, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, target_prior=b, memory=BYTES[kind] * s.size, executor=executor)
     expected = literal.sinkhorn_normalisation(s, 0.01, 10, b=b)
     within_its_bound(found, expected)
 
@@ -250,7 +250,7 @@ def test_a_target_that_hardly_ever_comes_up(kind):
 def test_a_kernel_that_suits_stays_out_of_the_log_domain(kind):
     executor = go("compiled")
     s, _ = matrices()
-    found = unhub.fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, memory=BYTES[kind] * s.size, executor=executor)
     assert "log domain" not in found.plan
 
 
@@ -288,7 +288,7 @@ def test_no_item_speaks_for_itself(name, block, available, own_bank):
     x, s = own_bank
     given = {"nnn": {"k": 30}, "is": {"tau": 0.02}}.get(name, {})
     executor = go("compiled", block, available)
-    found = unhub.fit(name, targets=x, query_bank=x, ignore_self=True, executor=executor, **given)
+    found = fit(name, targets=x, query_bank=x, ignore_self=True, executor=executor, **given)
     mean = np.where(np.isfinite(s), s, 0).sum(axis=0) / 119
     close(found.bias, -mean / 2 if name == "dn" else LITERAL[name](s, None, 0.02), 1e-5)
 
@@ -298,7 +298,7 @@ def test_no_item_speaks_for_itself(name, block, available, own_bank):
 def test_no_item_speaks_for_itself_in_any_plan(kind, tau, own_bank):
     x, s = own_bank
     executor = go("compiled", threads=2)
-    found = unhub.fit(
+    found = fit(
         "sn", targets=x, query_bank=x, ignore_self=True, tau=tau, memory=BYTES[kind] * s.size, executor=executor
     )
     in_logs = tau == 0.001
@@ -313,7 +313,7 @@ def test_the_bound_knows_the_largest_scores(iterations):
     executor = go("compiled", threads=2)
     s = scores(np.random.default_rng(0), 48, 40_000, 1.0).astype(np.float32)
     s[:, 1::2] += 1000
-    found = unhub.fit("sn", scores=s, tau=0.01, iterations=iterations, executor=executor)
+    found = fit("sn", scores=s, tau=0.01, iterations=iterations, executor=executor)
     within_its_bound(found, literal.sinkhorn_normalisation(s, 0.01, iterations))
 
 
@@ -322,7 +322,7 @@ def test_the_bound_holds_where_rounding_never_evens_out(available):
     """One query again and again: all terms of a sum are equal, and so are their rounding errors."""
     executor = go("compiled", threads=available)
     s = np.repeat(np.random.default_rng(0).uniform(size=(1, 4096)).astype(np.float32), 4096, axis=0)
-    found = unhub.fit("sn", scores=s, tau=0.24, iterations=1, executor=executor)
+    found = fit("sn", scores=s, tau=0.24, iterations=1, executor=executor)
     exact = literal.gauge_free(literal.sinkhorn_normalisation(s, 0.24, 1))
     assert np.abs(found.bias - exact).max() <= found.error_bound
 
@@ -334,5 +334,5 @@ def test_a_matrix_is_not_written_to(kind):
     s = scores(np.random.default_rng(3), 60, 60, 1.0).astype(np.float32)
     before = s.copy()
     for name in ("sn", "is", "nnn"):
-        unhub.fit(name, scores=s, ignore_self=True, memory=BYTES[kind] * s.size, executor=executor)
+        fit(name, scores=s, ignore_self=True, memory=BYTES[kind] * s.size, executor=executor)
     np.testing.assert_array_equal(s, before)

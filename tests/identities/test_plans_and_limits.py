@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reference import additive as literal
 from reference import plans
 
-import unhub
+from identities.at_full_strength import fit, normalize
 from identities.strategies import matrices, some_weights, vectors
 from unhub.metrics import emd
 
@@ -25,23 +25,23 @@ def plan_of(correction, s, tau):
 
 @given(matrices(), st.integers(1, 6))
 def test_column_marginals_are_exact_after_any_number_of_rounds(p, rounds):
-    found = unhub.fit("sn", scores=p.s_bt, tau=p.tau, iterations=rounds)
+    found = fit("sn", scores=p.s_bt, tau=p.tau, iterations=rounds)
     n = p.s_bt.shape[1]
     np.testing.assert_allclose(plan_of(found, p.s_bt, p.tau).sum(axis=0), 1 / n, rtol=1e-3)
 
 
 @given(matrices())
 def test_the_row_marginal_error_does_not_grow(p):
-    errors = [unhub.fit("sn", scores=p.s_bt, tau=p.tau, iterations=t).marginal_error for t in range(1, 8)]
+    errors = [fit("sn", scores=p.s_bt, tau=p.tau, iterations=t).marginal_error for t in range(1, 8)]
     assert all(later <= earlier + 1e-5 for earlier, later in pairwise(errors))
 
 
 @given(matrices())
 def test_ranking_by_the_plan_is_ranking_by_score_plus_bias(p):
     """pi_uj differs from exp((s_uj + bias_j) / tau) by a factor of its row, which never ranks."""
-    found = unhub.fit("sn", scores=p.s_bt, tau=p.tau)
+    found = fit("sn", scores=p.s_bt, tau=p.tau)
     log_alpha, log_beta = literal.sinkhorn(p.s_bt, p.tau, 10)
-    corrected = unhub.normalize("sn", scores=p.s_bt, tau=p.tau)
+    corrected = normalize("sn", scores=p.s_bt, tau=p.tau)
     by_plan = np.log(literal.plan(p.s_bt, p.tau, log_alpha, log_beta)) * p.tau
     between = (by_plan - corrected).astype(np.float64)
     np.testing.assert_allclose(between, np.broadcast_to(between[:, :1], between.shape), atol=3e-5)
@@ -53,8 +53,8 @@ def test_inverted_softmax_is_a_half_step_from_equal_queries(p):
     """Move every row until its own half-step asks for equal alphas; then one round of sn is is."""
     s = p.s_bt.astype(np.float64)
     level = s - p.tau * literal.log_sum_exp(s / p.tau, axis=1)[:, None]
-    one_round = unhub.fit("sn", scores=s, tau=p.tau, iterations=1)
-    half_step = unhub.fit("is", scores=level, tau=p.tau)
+    one_round = fit("sn", scores=s, tau=p.tau, iterations=1)
+    half_step = fit("is", scores=level, tau=p.tau)
     np.testing.assert_allclose(one_round.bias, half_step.bias, atol=1e-6)
 
 
@@ -63,7 +63,7 @@ def test_inverted_softmax_is_optimal_when_only_targets_are_held(p):
     """Proposition 1: no other plan with these column marginals has more of <S, pi> + tau * entropy."""
     s = p.s_bt.astype(np.float64)
     m, n = s.shape
-    bias = unhub.fit("is", scores=p.s_bt, tau=p.tau).bias.astype(np.float64)
+    bias = fit("is", scores=p.s_bt, tau=p.tau).bias.astype(np.float64)
     plan = np.exp((s + bias - (s + bias).max()) / p.tau)
     plan /= plan.sum()
     np.testing.assert_allclose(plan.sum(axis=0), 1 / n, rtol=1e-3)
@@ -79,14 +79,14 @@ def test_inverted_softmax_is_optimal_when_only_targets_are_held(p):
 
 @given(matrices())
 def test_a_large_tau_is_mean_centring(p):
-    found = unhub.fit("is", scores=p.s_bt, tau=1e4)
+    found = fit("is", scores=p.s_bt, tau=1e4)
     np.testing.assert_allclose(found.bias, literal.gauge_free(-p.s_bt.mean(axis=0, dtype=np.float64)), atol=1e-5)
 
 
 @given(matrices())
 def test_a_small_tau_is_minus_the_maximum(p):
     tau = 1e-5
-    found = unhub.fit("is", scores=p.s_bt, tau=tau)
+    found = fit("is", scores=p.s_bt, tau=tau)
     room = tau * np.log(len(p.s_bt)) + 1e-6
     np.testing.assert_allclose(found.bias, literal.gauge_free(-p.s_bt.max(axis=0).astype(np.float64)), atol=room)
 
@@ -96,8 +96,8 @@ def test_errors_of_the_scores_stay_bounded(p, rounds, delta):
     """Scores off by delta: is moves by at most delta, sn by at most 2 T delta, up to a constant."""
     off = p.s_bt.astype(np.float64) + p.rng.choice([-delta, 0, delta], p.s_bt.shape)
     for name, most, extra in (("is", delta, {}), ("sn", 2 * rounds * delta, {"iterations": rounds})):
-        moved = unhub.fit(name, scores=off, tau=p.tau, **extra).bias.astype(np.float64)
-        moved -= unhub.fit(name, scores=p.s_bt, tau=p.tau, **extra).bias
+        moved = fit(name, scores=off, tau=p.tau, **extra).bias.astype(np.float64)
+        moved -= fit(name, scores=p.s_bt, tau=p.tau, **extra).bias
         assert np.ptp(moved) / 2 <= most + 1e-5
 
 
@@ -106,7 +106,7 @@ def test_a_wide_margin_survives_errors_of_the_scores(p):
     """A first place that leads by more than twice the error of score plus bias is the first place still."""
     delta, rounds = 1e-3, 2
     off = p.s_bt + p.rng.uniform(-delta, delta, p.s_bt.shape)
-    before, after = (unhub.normalize("sn", scores=s, tau=p.tau, iterations=rounds) for s in (p.s_bt, off))
+    before, after = (normalize("sn", scores=s, tau=p.tau, iterations=rounds) for s in (p.s_bt, off))
     if before.shape[1] > 1:
         second, first = np.sort(before, axis=1)[:, -2:].T
         sure = first - second > 2 * (2 * rounds * delta + delta) + 1e-5
@@ -118,7 +118,7 @@ def test_transport_and_assignment_cost_the_same_on_a_square(data, size):
     pytest.importorskip("ot", reason="POT is not installed")
     p = data.draw(matrices())
     s = p.rng.normal(0.2, 0.05, (size, size))
-    plan, chosen = unhub.normalize("otn", scores=s), unhub.normalize("hn", scores=s)
+    plan, chosen = normalize("otn", scores=s), normalize("hn", scores=s)
     assert ((1 - s) * plan).sum() == pytest.approx(((1 - s) * chosen).sum() / size, abs=1e-9)
 
 
@@ -138,5 +138,5 @@ def test_a_target_bank_narrows_the_gap_only_as_far_as_it_is_near(p):
 @given(matrices())
 def test_marginals_reach_the_plan(p):
     a, b = some_weights(p.rng, p.s_bt.shape[0]), some_weights(p.rng, p.s_bt.shape[1])
-    found = unhub.fit("sn", scores=p.s_bt, tau=p.tau, query_weight=a, target_prior=b)
+    found = fit("sn", scores=p.s_bt, tau=p.tau, query_weight=a, target_prior=b)
     np.testing.assert_allclose(plan_of(found, p.s_bt, p.tau).sum(axis=0), b / b.sum(), rtol=2e-3)

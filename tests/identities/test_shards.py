@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.problems import scores, unit_vectors
 
-import unhub
+from identities.at_full_strength import fit
 from unhub.core.execution import Execution, merge_tree
 from unhub.core.topk import merge_top, top_k
 from unhub.executors import Inline, Threads
@@ -109,8 +109,8 @@ def test_every_executor_folds_alike(name, executor, quick):
 def test_every_executor_balances_alike(executor, kind, tau, quick):
     """Also where a kernel is renewed, where the log domain takes over, and in float64."""
     given = {"scores": S, "tau": tau, "memory": BYTES[kind] * S.size, "query_weight": WEIGHT}
-    one = unhub.fit("sn", **given, executor=Execution(compiled=quick))
-    many = unhub.fit("sn", **given, executor=Execution(compiled=quick, executor=executor))
+    one = fit("sn", **given, executor=Execution(compiled=quick))
+    many = fit("sn", **given, executor=Execution(compiled=quick, executor=executor))
     bound = 2 * (one.error_bound + many.error_bound)
     np.testing.assert_allclose(many.bias, one.bias, rtol=1e-6, atol=bound)
     assert (many.status, many.iterations, many.plan) == (one.status, one.iterations, one.plan)
