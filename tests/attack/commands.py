@@ -43,6 +43,20 @@ def write_texts_and_model(folder: Path) -> None:
     (folder / "texts.txt").write_text("".join(f"a red dog runs {at}\n" for at in range(10)))
 
 
+def write_recent(folder: Path) -> None:
+    """Sixty recent queries."""
+    import numpy as np
+
+    bank = np.load(folder / "bank.npy")
+    moved = np.resize(bank, (60, bank.shape[1])) + np.random.default_rng(7).normal(0, 0.1, (60, bank.shape[1]))
+    np.save(folder / "recent.npy", (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float32))
+
+
+def write_lines(folder: Path) -> None:
+    """Thirty typed queries."""
+    (folder / "typed.txt").write_text("".join(f"a dog that runs {at} miles\n" for at in range(30)))
+
+
 @dataclass(frozen=True)
 class Command:
     """A command that writes: the words, what is run before it, and what else it needs."""
@@ -52,6 +66,8 @@ class Command:
     files: Callable[[Path], None] = nothing
     heavy: bool = False
     """takes seconds: the quick attack kills it at fewer points"""
+    ends: tuple[int, ...] = (0,)
+    """exit codes of a run that nobody kills"""
     checkpoints: bool = False
     """keeps every round or batch, which otherwise only runs of more than a second do"""
 
@@ -60,6 +76,10 @@ COMMANDS: dict[str, Command] = {
     "fit": Command(FIT, before=(FIT + " --method is",)),
     "fit, checkpoints": Command(FIT + " --iterations 6 --tol 1e-12 --resume", checkpoints=True),
     "evaluate": Command("evaluate --scores scores.npy --relevant relevant.tsv --tau 0.1 -o results.json"),
+    "guard in place": Command(
+        "guard gallery.unhub --recent recent.npy -o gallery.unhub", before=(FIT,), files=write_recent, ends=(0, 3, 4)
+    ),
+    "bank": Command("bank typed.txt --encoder unhub.demo.emoji:encode -o typed.npy", files=write_lines, heavy=True),
     "search": Command("search gallery.unhub --queries queries.npy --k 5 -o hits.csv", before=(FIT,)),
     "extend": Command("extend gallery.unhub --targets new_targets.npy -o longer.unhub", before=(FIT,)),
     "extend to a table": Command("extend gallery.unhub --targets new_targets.npy -o bias.csv", before=(FIT,)),

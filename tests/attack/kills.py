@@ -146,7 +146,7 @@ def _unharmed(place: Place, command: Command) -> tuple[Files, list[str], float]:
     with place.fresh() as folder:
         began = time.monotonic()
         ended = place.once(command)
-        if ended.code != 0:
+        if ended.code not in command.ends:
             raise AssertionError(f"{command.words} failed: {ended.err}")
         return contents(folder), (place.root / "events").read_text().splitlines(), time.monotonic() - began
 
@@ -201,7 +201,7 @@ class Case:
         left = sorted(set(found) - set(self.after))
         lost = sorted(set(self.after) - set(found))
         other = [each for each in self.after if each in found and not self._same(each, found[each], self.after)]
-        if again.hung or again.code is None or "Traceback" in again.err or again.code not in (0, 2):
+        if again.hung or again.code is None or "Traceback" in again.err or again.code not in (*self.command.ends, 2):
             self.ledger.note("bug", case, f"the next run: exit {again.code}; {again.err}")
         elif again.code == 2 and (lost or other):
             self.ledger.note("different", case, f"the next run refuses: {again.err}")

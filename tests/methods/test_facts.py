@@ -102,7 +102,7 @@ def test_test_queries_that_are_the_bank_are_not_judged_by(scores):
         assert judged[name].verdict.sentence == (
             "APPLY at strength 1: the test queries are the bank, so nothing can be checked."
         )
-        np.testing.assert_array_equal(judged[name].bias, unhub.fit(name, scores=scores).bias)
+        np.testing.assert_allclose(judged[name].bias, unhub.fit(name, scores=scores).bias, atol=1e-7)  # summed in parts
 
 
 def test_resolve_fills_in_numbers_and_notes_what_does_not_suit(scores):
