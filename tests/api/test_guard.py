@@ -396,7 +396,9 @@ SENTENCES = {
         (Evidence("bank", 0.9, 0.1, 0.01, 300),)
     ),
     "APPLY at strength 0.9. Supported strength: 300 held-out bank queries 0.90 (+0.100 ± 0.010 nats per query). Not "
-    "checked: mismatch (give about 200 recent queries), popularity (give about 50 judged pairs).": judge((Evidence("bank", 0.9, 0.1, 0.01, 300),), own_log=True),
+    "checked: mismatch (give about 200 recent queries), popularity (give about 50 judged pairs).": judge(
+        (Evidence("bank", 0.9, 0.1, 0.01, 300),), own_log=True
+    ),
     "REFUSE: held-out bank queries support a strength of 0.10, below 0.25; no correction is served. "
     "Supported strength: 16 "
     "held-out bank queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 "

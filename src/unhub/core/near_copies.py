@@ -89,7 +89,7 @@ def _distance_of_any(values: NDArray[np.float32]) -> float:
     if len(values) < 2:
         return 0.0
     rng = np.random.default_rng(2)
-    rows = rng.permutation(len(values))[:READ // values.shape[1]]
+    rows = rng.permutation(len(values))[: READ // values.shape[1]]
     apart = values[rows].astype(np.float64) - values[np.roll(rows, 1)]
     return float(np.quantile(np.sqrt(np.square(apart).mean(axis=1)), 0.9))
 
