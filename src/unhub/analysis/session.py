@@ -37,7 +37,6 @@ from unhub.methods import (
     is_matrix_only,
     method,
     method_classes,
-    resolve,
     title_of,
 )
 from unhub.metrics import Relevance
@@ -391,10 +390,8 @@ class Session:
             return task
 
     def task_of(self, chosen: Method, direction: str, bank: str) -> Task:
-        """What a method is estimated on: each different bank query once where the guard chooses its strength."""
-        task = self.task(direction, bank)
-        guarded = is_additive(chosen) and chosen.strength == "auto" and not task.own_bank
-        return task.distinct if guarded else task
+        """What a method learns from: each different bank query once where the guard chooses its strength."""
+        return self.task(direction, bank).learned_by(chosen)
 
     def _estimate(
         self, sample: DirectionSample, settings: ViewSettings, wanted: Wanted
@@ -416,11 +413,11 @@ class Session:
         same = not own or not usual.repeated
 
         def estimate() -> tuple[ResolvedMethod, GuardedBias | None]:
-            resolved = resolve(asked, usual.banks.queries)
+            resolved = self.task(settings.direction, settings.bank).resolve(asked)
             chosen = resolved.method if same else configure(resolved.method, own)
             if not is_additive(chosen):
                 return resolved, None
-            return resolved, estimate_bias(chosen, usual if same else self.task(settings.direction, settings.bank))
+            return resolved, estimate_bias(chosen, self.task_of(chosen, settings.direction, settings.bank))
 
         key = ("bias", settings.direction, settings.bank, settings.method, settings.tau, same)
         resolved, known = self._once(key, estimate, wanted)

@@ -16,7 +16,7 @@ from unhub.api.fitted_vectors import check_gallery, refuse_change
 from unhub.api.hits import Hits, hits
 from unhub.api.verdict import Verdict, given
 from unhub.core.arrays import host, is_tensor
-from unhub.core.bias import Status, augment_queries, augment_targets
+from unhub.core.bias import Status, augment_queries, augment_targets, served
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.core.parameters import count, strength_number
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
@@ -113,7 +113,7 @@ class Correction:
     @cached_property
     def served_bias(self) -> FloatArray:
         """strength * bias: what is added to the scores of every target, (gallery,) float32."""
-        return self.bias if self.strength == 1 else (self.strength * self.bias).astype(np.float32)
+        return served(self.bias, self.strength)
 
     def at(self, strength: float) -> Correction:
         """The same correction at a strength of your own, whatever the verdict was."""

@@ -23,10 +23,10 @@ from unhub.executors import processors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import IntArray, Progress, Similarity
 from unhub.io import Rows
-from unhub.methods import AdditiveMethod, HyperParameters, Method, additive, resolve
+from unhub.methods import AdditiveMethod, HyperParameters, Method, additive
 from unhub.methods import method as method_by_name
 from unhub.methods.sn_dbsn import for_own_log
-from unhub.scores import Spread, spread, with_progress
+from unhub.scores import with_progress
 from unhub.stores import is_address
 
 
@@ -146,17 +146,13 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     notes: tuple[str, ...] = ()
     if data.ignore_self:
         task = replace(task, banks=without_self(task.banks, same=task.query_bank is None or own_bank))
-    judged = chosen.strength == "auto"
     task = replace(task, masked=data.ignore_self, transductive=False)
-    notes += tuple(each.sentence for each in (*own_gallery(task, judged=judged), *bank_findings(task)))
-    task = task.distinct if judged else task
-    scale = None if chosen.temperature is None and not judged else spread(task.banks.queries)
-    resolved = resolve(chosen, task.banks.queries, scale)
+    findings = (*own_gallery(task, judged=chosen.strength == "auto"), *bank_findings(task))
+    notes += tuple(each.sentence for each in findings)
+    resolved, task = task.resolve(chosen), task.learned_by(chosen)
     notes += resolved.notes
-    if scale is not None:
-        task = replace(task, banks=replace(task.banks, largest=scale.largest))
     estimator = additive(resolved.method)
-    result = _estimated(estimator, data, task, journal, scale)
+    result = _estimated(estimator, data, task, journal)
     notes += result.notes
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
     refuse_change(known | gallery, *used, task.targets, when="during")
@@ -193,20 +189,18 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     )
 
 
-def _estimated(
-    estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds, scale: Spread | None
-) -> GuardedBias:
+def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) -> GuardedBias:
     """The bias and the verdict on it; the journal follows the rounds of an iterative method."""
     rounds = estimator.rounds
     if rounds is None:
         banks = with_progress(task.banks, estimator.name, journal.progress)
-        return estimate_bias(estimator, replace(task, banks=banks), scale)
+        return estimate_bias(estimator, replace(task, banks=banks))
     journal.rows, journal.rounds = task.banks.queries.shape[0], rounds
     if journal.path is not None:
         reader = data.reader
         journal.identity = identity(estimator, task, data.ignore_self, reader.metric, reader.scaled)
     with journal.kept():
-        return estimate_bias(estimator, replace(task, banks=replace(task.banks, observer=journal)), scale)
+        return estimate_bias(estimator, replace(task, banks=replace(task.banks, observer=journal)))
 
 
 def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:

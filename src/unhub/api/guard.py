@@ -129,17 +129,14 @@ def judge_again(correction: Correction, evidence: tuple[Evidence, ...], tau: flo
     return judge((*known, *evidence), bank_size=size, duplicates=old.duplicates, own_log=old.own_log, tau=tau)
 
 
-def estimate_bias(method: AdditiveMethod, task: Task, scale: Spread | None = None) -> GuardedBias:
-    """The bias of a method on a task, and the verdict on it.
-
-    method: resolved; its strength decides. scale: the spread of the bank's scores, where it was measured before.
-    """
+def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
+    """The bias of a method on the task that it learns from, and the verdict on it; method: resolved."""
     banks = task.banks
     if method.strength != "auto":
         return GuardedBias(method.estimate(banks), given(method.strength))
     if task.own_bank:
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"))
-    scale = spread(banks.queries) if scale is None else scale
+    scale = spread(banks.queries) if task.spread is None else task.spread
     own = replace(_judged_bias(method, task, scale), notes=task.fresh.notes)
     if task.clicks is None:
         return own

@@ -11,7 +11,7 @@ from unhub.api.running import apply_method
 from unhub.dataset import Dataset
 from unhub.dataset.task import check_needs
 from unhub.foundation.types import FloatArray
-from unhub.methods import HyperParameters, Method, resolve
+from unhub.methods import HyperParameters, Method
 from unhub.methods import method as method_by_name
 
 
@@ -58,7 +58,7 @@ def normalize(
     )
     task = data.task("forward", data.bank_name())
     check_needs(chosen, task.banks)
-    resolved = resolve(chosen, task.banks.queries)
+    resolved = task.resolve(chosen)
     assert task.scores is not None
     corrected = apply_method(resolved.method, task)
     warn(resolved.notes + corrected.notes)

@@ -13,7 +13,7 @@ import numpy as np
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.api.verdict import Verdict
-from unhub.core.bias import Bias
+from unhub.core.bias import Bias, served
 from unhub.dataset import Task
 from unhub.dataset.bank_audit import bank_findings, own_gallery
 from unhub.dataset.task import check_needs, missing
@@ -21,10 +21,10 @@ from unhub.foundation import VERSION
 from unhub.foundation.errors import InputError, MissingDependencyError
 from unhub.foundation.types import FloatArray, Progress
 from unhub.foundation.wording import argument, in_python, spoken
-from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, resolve, settings
+from unhub.methods import Method, ResolvedMethod, RowMethod, is_additive, is_matrix_only, settings
 from unhub.metrics import Ranker, Ranking, bootstrap_means, depth_needed, measure, metric
 from unhub.metrics.ranking import tie_policy
-from unhub.scores import ScoreSource, blocks, spread
+from unhub.scores import ScoreSource, blocks
 from unhub.scores.views import mask_self
 
 WHOLE_MATRIX_BYTES = 8 << 30
@@ -65,9 +65,7 @@ def run(
     skipped = _skipped(task, [each for each in chosen if each.name not in (known or {})], options.lenient)
     running = [each for each in chosen if each.name not in skipped]
     found = _of_bank(task, running, known)
-    scale = spread(task.banks.queries)
-    task = replace(task, banks=replace(task.banks, largest=scale.largest), spread=scale)
-    resolved = [resolve(each, task.banks.queries, scale) for each in running]
+    resolved = [task.resolve(each) for each in running]
     rows: dict[str, MethodResult] = {}
     clusters: Any = None
     for done, (label, each) in enumerate(zip(labels([each.method for each in resolved]), resolved, strict=True)):
@@ -131,7 +129,7 @@ def measure_method(
             status=None if bias is None else bias.status,
             iterations=0 if bias is None else bias.iterations,
             marginal_error=None if bias is None else bias.marginal_error,
-            bias=None if corrected.added is None else corrected.added.astype(np.float32),
+            bias=corrected.added,
             seconds=time.perf_counter() - began,
             notes=resolved.notes + corrected.notes,
             sparse=method.sparse,
@@ -216,7 +214,7 @@ class CorrectedScores:
 
 def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -> CorrectedScores:
     """The test scores as the method corrects them, block after block; known: a bias that was estimated before."""
-    test, banks, masked = task.scores, task.banks, task.masked
+    test, masked = task.scores, task.masked
     assert test is not None
     if is_matrix_only(method):
         whole = method.correct(_whole(method, test, masked))
@@ -224,14 +222,13 @@ def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -
         rows = ((start, whole.scores[start : start + step]) for start in range(0, height, step))
         return CorrectedScores(rows, notes=whole.notes)
     if is_additive(method):
-        judged = method.strength == "auto" and not task.own_bank
-        guarded = estimate_bias(method, task.distinct if judged else task, task.spread) if known is None else known
+        guarded = estimate_bias(method, task.learned_by(method)) if known is None else known
         bias = finite(method, guarded.bias, test.shape[1])
-        added = guarded.verdict.strength * bias.values
+        added = served(bias.values, guarded.verdict.strength)
         corrected = ((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test))
         return CorrectedScores(corrected, bias, added, guarded.notes, guarded.verdict)
     assert isinstance(method, RowMethod)
-    correct = method.prepare(banks)
+    correct = method.prepare(task.learned_by(method).banks)
     return CorrectedScores((start, correct(mask_self(rows, start) if masked else rows)) for start, rows in blocks(test))
 
 

@@ -38,6 +38,11 @@ class Bias:
     """(gallery,) float32 each: the values without some bank queries, as ``Banks.held_out`` asks for; mean zero"""
 
 
+def served(bias: FloatArray, strength: float) -> FloatArray:
+    """strength * bias: what is added to the scores of every target, (gallery,) float32."""
+    return (strength * bias.astype(np.float32)).astype(np.float32)
+
+
 def centred(raw: FloatArray, *, by: float | None = None) -> tuple[FloatArray, float]:
     """The values minus their mean, and that mean; ``by`` subtracts another number instead."""
     offset = float(np.mean(raw, dtype=np.float64)) if by is None else by

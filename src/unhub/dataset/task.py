@@ -21,9 +21,9 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress
 from unhub.foundation.wording import argument, setting
 from unhub.io import Rows
-from unhub.methods import Method
+from unhub.methods import Method, ResolvedMethod, is_additive, resolve
 from unhub.metrics import Relevance
-from unhub.scores import Banks, Budget, MaskedScores, ScoreSource, Spread, select_banks
+from unhub.scores import Banks, Budget, MaskedScores, ScoreSource, Spread, select_banks, spread
 
 if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
@@ -52,7 +52,7 @@ class Task:
     to be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank
     count as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was
     left out because it repeats another query; kept: the rows that were not, None for all of them. spread: of the
-    bank's scores, where it was measured before.
+    bank's scores, where it was measured.
     """
 
     direction: str
@@ -90,7 +90,7 @@ class Task:
         Copies that were encoded again, rounded or moved a little are copies too; the first one stays. Weights that were
         given are added up; so are the copies where duplicates weigh.
         """
-        if self.masked:  # an item of the gallery is its own query
+        if isinstance(self.banks.queries, MaskedScores):  # an item of the gallery is its own query
             return self
         bank = self.query_bank if self.query_bank is not None else self.matrices[0]
         unit = self.unit and self.query_bank is not None
@@ -106,7 +106,30 @@ class Task:
             weight = np.bincount(place, weights=weight).astype(np.float64)
         banks = replace(select_banks(self.banks, rows), query_weight=weight)
         own = None if self.query_bank is None else chosen_rows(self.query_bank, rows)
-        return replace(self, banks=banks, query_bank=own, repeated=1 - len(rows) / len(place), kept=rows)
+        share = 1 - len(rows) / len(place)
+        return replace(self, banks=banks, query_bank=own, repeated=share, kept=rows, spread=None)
+
+    @cached_property
+    def measured(self) -> Task:
+        """The task with the spread of its bank's scores."""
+        if self.spread is not None:
+            return self
+        scale = spread(self.banks.queries)
+        return replace(self, banks=replace(self.banks, largest=scale.largest), spread=scale)
+
+    def learned_by(self, method: Method) -> Task:
+        """The task that a method takes its temperature and its bias from, wherever it runs.
+
+        Each different bank query counts once where the guard chooses the strength; the spread is there if it is needed.
+        """
+        guarded = is_additive(method) and method.strength == "auto" and not self.own_bank
+        task = self.distinct if guarded else self
+        return task.measured if guarded or method.temperature is not None else task
+
+    def resolve(self, method: Method) -> ResolvedMethod:
+        """The method with the temperature that suits the scores it learns from."""
+        learned = self.learned_by(method)
+        return resolve(method, learned.banks.queries, learned.spread)
 
 
 def vector_task(

@@ -12,7 +12,6 @@ from unhub.analysis.session import DEPTHS, SAVED, DirectionSample, Session, View
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.foundation import VERSION
 from unhub.methods import auto_temperature, fill_auto, is_additive
-from unhub.scores import spread
 
 FIRST = (SAVED, "dbsn", "sn")
 """the page opens with the first of these methods that is available"""
@@ -210,8 +209,9 @@ def _direction(session: Session, sample: DirectionSample) -> DirectionChoice:
             method = session.method(label, sample.direction, name)
             fixed = getattr(method, "strength", "auto") != "auto"
             if fixed not in taus:
-                source = session.task_of(method, sample.direction, name).banks.queries
-                taus[fixed] = auto_temperature(spread(source), fixed=fixed)
+                scale = session.task_of(method, sample.direction, name).measured.spread
+                assert scale is not None
+                taus[fixed] = auto_temperature(scale, fixed=fixed)
             adjustable = label != "none" and is_additive(method)
             title, has_tau = listed_name(label, method.name), label != SAVED and method.temperature is not None
             methods.append(MethodChoice(label, title, temperature(fill_auto(method, taus[fixed])), has_tau, adjustable))
