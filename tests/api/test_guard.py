@@ -273,7 +273,7 @@ def test_an_own_log_is_capped_and_may_be_applied_without_recent_queries(shop):
     assert correction.method.name == "capped_sn"
     assert correction.verdict.own_log
     assert correction.verdict.decision == "apply"
-    assert "mismatch" not in correction.verdict.sentence
+    assert "Not checked: mismatch" in correction.verdict.sentence  # declared, not looked at
     s = reference.capped(shop["query_bank"] @ shop["targets"].T)
     expected = literal.gauge_free(literal.sinkhorn_normalisation(s, 0.2))
     np.testing.assert_allclose(correction.bias, expected, atol=1e-6)
@@ -336,7 +336,7 @@ def test_raw_clicks_are_not_judgements(shop, many):
             "judged_queries.",
         ),
         (
-            lambda shop: {"judged": shop["answers"][:19], "recent": shop["recent"]},
+            lambda shop: {"judged": list(enumerate(shop["answers"][:19].tolist())), "recent": shop["recent"]},
             "judged has 19 different judged queries that are not in the bank, and fewer than 20 say nothing; judge "
             "about 50, or leave it out.",
         ),
@@ -374,8 +374,8 @@ def test_a_part_of_the_recent_queries_may_be_judged(shop):
     pairs = [(row, int(partly[row])) for row in range(RECENT) if partly[row] >= 0]
     assert by_mark.verdict == fitted(shop, recent=shop["asked"], judged=pairs).verdict
     assert evidence(by_mark)["judged"].queries == RECENT // 2
-    first = fitted(shop, recent=shop["asked"], judged=shop["answers"][:30])
-    assert evidence(first)["judged"].queries == 30
+    with pytest.raises(InputError, match="judged has 30 entries but there are 80 queries; give one for each query"):
+        fitted(shop, recent=shop["asked"], judged=shop["answers"][:30])  # of which queries?
 
 
 # -- sentences
