@@ -70,8 +70,8 @@ bench-page: $(VENV)/.ready  ## how quickly the page answers, and a hundred visit
 bench-experiments: $(VENV)/.ready  ## every table and figure of an experiment with a bank of 30,000 queries (minutes)
 	$(BIN)/python benchmarks/reproduction.py
 
-bench-harm: $(VENV)/.ready  ## when a correction hurts and what the guard does: real sets x kinds of banks (DATA=folder, half an hour)
-	$(BIN)/python benchmarks/harm.py --data $(DATA) --first-seed 100 --seeds 2
+bench-harm: $(VENV)/.ready  ## when a correction hurts and what the guard does: real sets x kinds of banks (DATA=folder, an hour)
+	$(BIN)/python benchmarks/harm.py --data $(DATA) --first-seed 100
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

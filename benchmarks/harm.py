@@ -4,7 +4,9 @@
     python benchmarks/harm.py --tables cases.jsonl                       # the tables again
     python benchmarks/harm.py --quick                                    # one seed, a few sets
 
-Every case is a set, a split of it by a seed, and a bank. Its columns are changes of R@1 against no correction:
+A case is a set and a kind of bank, and counts with its mean over some splits of the set: what a set of a hundred test
+queries shows of one split is mostly noise. The tables of single splits stand beside. The columns are changes of R@1
+against no correction:
 
     full        sn, tau = std/2, strength 1: what version 0.1.0 did
     third       sn, tau = std/3, strength 1: the bias that the guard judges
@@ -12,7 +14,8 @@ Every case is a set, a split of it by a seed, and a bank. Its columns are change
     bank        strength="auto" with nothing but the bank
     recent      ... and up to 200 recent queries
     judged      ... and 50 judged queries
-    own, own judged, clicks    for own logs: own_log=True with recent queries; and judged ones; and the click prior
+    undeclared  own logs as if they were any bank; in the columns from "third" on they are declared, by own_log=True
+    clicks      own logs with judged queries and the click prior
     tainted     recent queries of which a tenth are the bank's own spam
 
 Queries of the bank, recent, judged and test queries are different ones. The grid is adversarial: its rates are no field
@@ -44,7 +47,8 @@ from unhub.scores import MatrixScores
 
 GRID = np.linspace(0, 1, 41)
 """strengths whose R@1 is kept, to choose constants without the families that judge them"""
-CAUTIONS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5)
+RULES = ((0.0, 0.0), (0.0, 0.5), (0.0, 1.0), (0.0, 1.5), (0.02, 0.5), (0.02, 1.0), (0.05, 0.5), (0.1, 0.5))
+"""share of recent queries left out, and standard errors below the best: the tables compare them"""
 QUICK = (
     "coco t2i",
     "msrvtt t2v",
@@ -97,16 +101,18 @@ def case(split: Split, bank: Bank, seed: int) -> dict[str, Any]:
     served: dict[str, unhub.Correction | None] = {}
     for name, more in (("full", {"strength": 1}), ("csls", {"method": "csls", "strength": 1})):
         served[name] = attempt(split, bank.queries, **more)
-    auto = attempt(split, bank.queries)
+    auto = attempt(split, bank.queries, own_log=split.log is not None)
     served |= {"third": None if auto is None else auto.at(1), "bank": auto}
     for name, fresh in (("recent", {"recent": split.recent}), ("judged", {"recent": split.recent} | answers)):
         served[name] = again(auto, **fresh)
     if bank.spam is not None:
         many = len(split.recent) // 10
-        served["tainted"] = again(auto, recent=np.concatenate((split.recent[many:], bank.spam[:many])))
+        tainted = np.concatenate((split.recent[many:], bank.spam[:many]))
+        served["tainted"] = again(auto, recent=tainted)
+        if auto is not None:
+            found["tainted rules"] = strengths_by_rule(auto, split, tainted)
     if split.log is not None:
-        own = attempt(split, bank.queries, own_log=True)
-        served |= {"own": again(own, recent=split.recent), "own judged": again(own, recent=split.recent, **answers)}
+        served["undeclared"] = again(attempt(split, bank.queries), recent=split.recent)
         popular = {"own_log": True, "clicks": split.clicks, "target_prior": "clicks", "recent": split.recent}
         served["clicks"] = attempt(split, bank.queries, **popular, **answers)
     found["columns"] = {}
@@ -118,11 +124,11 @@ def case(split: Split, bank: Bank, seed: int) -> dict[str, Any]:
             "error": error,
             "decision": "refuse" if verdict is None else verdict.decision,
             "strength": 0.0 if verdict is None else verdict.strength,
-            "evidence": [] if verdict is None else [[e.source, e.strength, e.gain] for e in verdict.evidence],
+            "evidence": [] if verdict is None else [[e.source, e.least, e.gain] for e in verdict.evidence],
         }
     if auto is not None:
         found["grid"] = [judge.change(strength * auto.bias)[0] for strength in GRID]
-        found["cautious"] = cautious_strengths(auto, split)
+        found["rules"] = strengths_by_rule(auto, split, split.recent)
     return found
 
 
@@ -138,12 +144,12 @@ def again(correction: unhub.Correction | None, **fresh: Any) -> unhub.Correction
     return None if correction is None else correction.with_verdict(unhub.guard(correction, **fresh))
 
 
-def cautious_strengths(correction: unhub.Correction, split: Split) -> list[float]:
-    """The strength that recent queries support under each caution."""
+def strengths_by_rule(correction: unhub.Correction, split: Split, queries: np.ndarray) -> list[float]:
+    """The strength that recent queries support under each of the rules."""
     tau = correction.verdict.tau
-    recent = MatrixScores(split.scores(split.recent), 1024)
+    recent = correction.method.reads(MatrixScores(split.scores(queries), 1024))
     values = gains(recent, correction.bias.astype(np.float64), float(tau or 1.0), 0.0)
-    return [supported(values, "recent", caution=each).strength for each in CAUTIONS]
+    return [supported(values, "recent", trimmed=trimmed, caution=caution).least for trimmed, caution in RULES]
 
 
 def cases_of(options: argparse.Namespace, name: str, seed: int) -> list[dict[str, Any]]:
@@ -176,7 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", type=Path, default=Path("build/emoji"), help="where encoded names are kept")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=4, help="splits of each set")
     parser.add_argument("--first-seed", type=int, default=0, help="constants were chosen on 0 to 99")
     parser.add_argument("--only", default="", help="sets with this in their name")
     parser.add_argument("--quick", action="store_true", help="one seed of a few sets")
@@ -190,7 +196,7 @@ def main() -> None:
         found = list(measured(options))
     if options.json is not None:
         options.json.write_text("".join(json.dumps(each) + "\n" for each in found))
-    harm_tables.print_all(found, GRID, CAUTIONS)
+    harm_tables.print_all(found, GRID, RULES)
 
 
 if __name__ == "__main__":

@@ -84,10 +84,11 @@ def test_every_strength_is_the_reference(shop):
     np.testing.assert_allclose(correction.bias, g, atol=1e-6)
     assert found["bank"].strength == pytest.approx(reference.bank_strength(s, tau, held_out_rows(BANK)), abs=0.011)
     assert found["recent"].strength == pytest.approx(reference.recent_strength(recent, g, tau), abs=0.011)
+    assert found["recent"].robust == pytest.approx(reference.robust_strength(recent, g, tau), abs=0.011)
     right = np.zeros_like(asked, dtype=bool)
     right[np.arange(RECENT), shop["answers"]] = True
     assert found["judged"].strength == pytest.approx(reference.judged_strength(asked, g, tau, right), abs=0.011)
-    assert correction.strength == min(each.strength for each in found.values())
+    assert correction.strength == min(*(each.strength for each in found.values()), found["recent"].robust)
 
 
 def test_the_slope_changes_its_sign_at_the_best_strength(shop):
@@ -107,8 +108,18 @@ def test_a_gain_has_its_paired_standard_error():
     at = round(100 * found.strength)
     assert found.gain == pytest.approx(values[:, at].mean())
     assert found.standard_error == pytest.approx(values[:, at].std(ddof=1) / 20)
+    assert found.robust < found.strength
     assert found.strength < supported(values, "bank").strength  # half a standard error below the best
     assert found.queries == 400
+
+
+@pytest.mark.parametrize("spam", [0, 1, 4, 20])
+def test_a_fiftieth_of_the_recent_queries_does_not_decide(spam):
+    lose, gain = np.linspace(0, -0.01, 101), np.linspace(0, 3, 101)
+    found = supported(np.stack([*[lose] * (200 - spam), *[gain] * spam]), "recent")
+    assert found.robust == (found.strength if spam == 20 else 0)
+    assert found.left_out == (4 if spam < 20 and found.strength else 0)
+    assert judge((found,)).served == (spam == 20)
 
 
 @pytest.mark.parametrize("name", [name for name in unhub.ADDITIVE if name != "none"])
@@ -411,6 +422,16 @@ SENTENCES = {
     "pairs). The bank is unlike "
     "the queries that are asked now; collect a bank from current traffic.": judge(
         (Evidence("recent", 0.0, 0, 0, 200),)
+    ),
+    "REFUSE: recent queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 200 "
+    "recent queries 0.10 (+0.021 ± 0.004 nats per query; 0.62 with the 4 that gain the most). Not checked: popularity "
+    "(give about 50 judged pairs). Only the few recent queries that gain the most support more: bots may be among "
+    "them, or queries of another kind. Take them out, or collect a bank from current traffic.": judge(
+        (dataclasses.replace(FRESH, robust=0.1),)
+    ),
+    "APPLY WEAKER at strength 0.55. Supported strength: 120 recent queries 0.55 (+0.021 ± 0.004 nats per query; 0.62 "
+    "with the 3 that gain the most). Not checked: popularity (give about 50 judged pairs).": judge(
+        (dataclasses.replace(FRESH, queries=120, robust=0.55),)
     ),
     "REFUSE: judged queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 50 judged "

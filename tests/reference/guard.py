@@ -86,6 +86,14 @@ def recent_strength(s, g, tau, b=None):
     return cautious_strength(lambda strength: dual(s, g, tau, strength, b))
 
 
+def robust_strength(s, g, tau, b=None):
+    """The same without the fiftieth of the queries that gains the most at the best strength of all of them"""
+    best = best_strength(lambda strength: dual(s, g, tau, strength, b))
+    gain = dual(s, g, tau, best, b) - dual(s, g, tau, 0, b)
+    kept = np.sort(np.argsort(gain)[: int(np.floor(0.98 * gain.size))])
+    return recent_strength(s[kept], g, tau, b)
+
+
 def judged_strength(s, g, tau, right):
     """l_judged: the most likely l, given the right targets"""
     return best_strength(lambda strength: likelihood(s, g, tau, strength, right))

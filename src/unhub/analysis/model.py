@@ -68,6 +68,8 @@ class GuardEvidence:
     standard_error: float | None
     """None for a single query"""
     queries: int
+    left_out: int = 0
+    """so many of them, those that gain the most, do not count for the strength"""
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,11 @@ def guard_of(verdict: guard.Verdict) -> Guard:
         GuardEvidence(
             each.source,
             guard.NAMES[each.source],
-            each.strength,
+            each.least,
             each.gain,
             each.standard_error if math.isfinite(each.standard_error) else None,
             each.queries,
+            each.left_out,
         )
         for each in its.evidence
     ]

@@ -112,6 +112,7 @@ _EVIDENCE_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "gain": partial(checked.number, least=-_MOST_NATS, most=_MOST_NATS),
     "standard_error": partial(checked.number, least=0, most=_MOST_NATS),
     "queries": partial(_COUNT, least=1),
+    "robust": partial(checked.optional_number, least=0, most=1),
 }
 
 

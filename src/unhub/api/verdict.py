@@ -46,6 +46,11 @@ COLLECT: Mapping[Source, str] = {
 """what to do when these queries are the reason for a refusal"""
 LEAVE = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
 """the same of judged queries, where the bank was declared as the gallery's own log"""
+FEW = (
+    "Only the few recent queries that gain the most support more: bots may be among them, or queries of another kind. "
+    "Take them out, or collect a bank from current traffic."
+)
+"""the same of recent queries where leaving out a few of them is the reason"""
 COLLECT_MORE = "The bank is too small or too noisy for this gallery; collect several times as many different queries."
 """the same of a bank that has as many queries as most need"""
 
@@ -89,7 +94,7 @@ class Verdict:
     @property
     def binding(self) -> Evidence | None:
         """The evidence with the smallest strength, the latest kind where they are equal; None where there is none."""
-        return min(reversed(self.evidence), key=lambda each: each.strength, default=None)
+        return min(reversed(self.evidence), key=lambda each: each.least, default=None)
 
     @property
     def sentence(self) -> str:
@@ -119,7 +124,7 @@ class Verdict:
         if self.reason == "transductive":
             return "The test queries are the bank, so nothing can be checked."
         head = "" if self.served else self._head().removeprefix("REFUSE: ")
-        capped = self.evidence and self.strength == UNCHECKED < min(each.strength for each in self.evidence)
+        capped = self.evidence and self.strength == UNCHECKED < min(each.least for each in self.evidence)
         bound = f"Without recent queries it is served at {UNCHECKED:g} at most." if capped else ""
         parts = [head[:1].upper() + head[1:], bound, self._not_checked(), self._advice()]
         return " ".join(part for part in parts if part)
@@ -133,7 +138,7 @@ class Verdict:
                 f"REFUSE: {self.bank_size:,} different bank queries are too few to learn from; no correction is served."
             )
         return (
-            f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no "
+            f"REFUSE: {NAMES[least.source]} support a strength of {least.least:.2f}, below {WEAKER:g}; no "
             f"correction is served."
         )
 
@@ -141,8 +146,8 @@ class Verdict:
         if not self.evidence:
             return ""
         words = [
-            f"{each.queries:,} {NAMES[each.source]} {each.strength:.2f} "
-            f"({each.gain:+.3f} ± {each.standard_error:.3f} nats per query)"
+            f"{each.queries:,} {NAMES[each.source]} {each.least:.2f} "
+            f"({each.gain:+.3f} ± {each.standard_error:.3f} nats per query{_with_all(each)})"
             for each in self.evidence
         ]
         return f"Supported strength: {'; '.join(words)}."
@@ -157,6 +162,8 @@ class Verdict:
         source = "bank" if self.binding is None else self.binding.source
         if source == "judged" and self.own_log:
             return LEAVE
+        if self.binding is not None and self.binding.strength >= WEAKER:
+            return FEW
         return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,6 +177,11 @@ class Verdict:
         names = ("decision", "strength", "bank_size", "duplicates", "own_log", "tau", "reason")
         evidence = tuple(Evidence(**each) for each in values["evidence"])
         return cls(**{name: values[name] for name in names}, evidence=evidence)
+
+
+def _with_all(evidence: Evidence) -> str:
+    left_out = evidence.left_out
+    return f"; {evidence.strength:.2f} with the {left_out:,} that gain the most" if left_out else ""
 
 
 def given(strength: float) -> Verdict:
@@ -186,7 +198,7 @@ def judge(
     tau: float | None = None,
 ) -> Verdict:
     """The verdict on some evidence: the smallest strength that any of it supports decides."""
-    strength = min((each.strength for each in evidence), default=0.0)
+    strength = min((each.least for each in evidence), default=0.0)
     fresh = any(each.source != "bank" for each in evidence)
     if not fresh and not own_log:
         strength = min(strength, UNCHECKED)

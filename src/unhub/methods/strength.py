@@ -12,6 +12,7 @@ be compared at one tau only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -43,6 +44,8 @@ MEMORY_SHARE = 16
 """one part of the memory in so many may be that matrix"""
 CAUTION = 0.5
 """paired standard errors that the smallest supported strength may lie below the best one"""
+TRIMMED = 0.02
+"""share of recent queries left out, those that gain the most: a bias must not stand on a few queries like the bank's"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class Evidence:
     """What some queries say of the strength.
 
     source: "bank" (held out of the bank), "recent" or "judged" queries. strength: what they support, from 0 to 1. gain:
-    in nats per query at that strength. standard_error: of the gain. queries: how many there are.
+    in nats per query at that strength. standard_error: of the gain. queries: how many there are. robust: what recent
+    queries support without the few of them that gain the most.
     """
 
     source: Source
@@ -58,6 +62,17 @@ class Evidence:
     gain: float
     standard_error: float
     queries: int
+    robust: float | None = None
+
+    @property
+    def least(self) -> float:
+        """The smaller of both strengths."""
+        return self.strength if self.robust is None else min(self.strength, self.robust)
+
+    @property
+    def left_out(self) -> int:
+        """How many queries are left out for the smaller of both: those that gain the most, or none."""
+        return math.ceil(TRIMMED * self.queries) if self.least < self.strength else 0
 
 
 def strengths_for(gallery: int, memory: int) -> FloatArray:
@@ -81,25 +96,38 @@ def gains(
 
 
 def supported(
-    values: FloatArray, source: Source, weight: FloatArray | None = None, caution: float = CAUTION
+    values: FloatArray,
+    source: Source,
+    weight: FloatArray | None = None,
+    *,
+    caution: float = CAUTION,
+    trimmed: float = TRIMMED,
 ) -> Evidence:
-    """The strength that the gains of some queries (query, strengths) support, in one number.
+    """The strength that the gains of some queries (query, strengths) support.
 
-    Of held-out bank queries and judged ones the strength with the largest mean; of recent queries the smallest within
-    half a paired standard error of it. weight: (query,) how much each counts. caution: what to take for that half.
+    Of held-out bank queries and judged ones the one with the largest mean; of recent queries the smallest within half
+    a paired standard error of it, and, as the robust one, the same without the fiftieth of them that gains the most.
+    weight: (query,) how much each counts. caution, trimmed: what to take for that half, and for that fiftieth.
     """
     count, number = values.shape
     w = np.full(count, 1 / count) if weight is None else weight / weight.sum()
     mean = w @ values
-    best = int(mean.argmax())
-    chosen = best
+    chosen, robust = int(mean.argmax()), None
     if source == "recent":
-        behind = mean[best] - mean[: best + 1]
-        error = standard_errors(values[:, [best]] - values[:, : best + 1], w)
-        chosen = int(np.argmax(behind <= caution * error))
-    strength = round(chosen / (number - 1), 2)
-    own_error = float(standard_errors(values[:, [chosen]], w)[0])
-    return Evidence(source, strength, float(mean[chosen]), own_error, count)
+        order = np.argsort(values[:, chosen], kind="stable")
+        without = values[order[: max(1, count - math.ceil(trimmed * count))]]
+        robust = round(_smallest_supported(without, caution) / (number - 1), 2)
+        chosen = _smallest_supported(values, caution)
+    error = float(standard_errors(values[:, [chosen]], w)[0])
+    return Evidence(source, round(chosen / (number - 1), 2), float(mean[chosen]), error, count, robust)
+
+
+def _smallest_supported(values: FloatArray, caution: float) -> int:
+    """The first column whose mean is within some paired standard errors of the largest one."""
+    mean = values.mean(axis=0)
+    best = int(mean.argmax())
+    error = standard_errors(values[:, [best]] - values[:, : best + 1], np.full(len(values), 1 / len(values)))
+    return int(np.argmax(mean[best] - mean[: best + 1] <= caution * error))
 
 
 def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:

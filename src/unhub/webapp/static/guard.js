@@ -59,6 +59,7 @@ function own(view) {
 function evidence(each, binding) {
   const error = each.standard_error === null ? "–" : each.standard_error.toFixed(3);
   const queries = `${count(each.queries)} ${each.queries === 1 ? "query" : "queries"}`;
+  const without = each.left_out ? `; strength without the ${count(each.left_out)} that gain the most` : "";
   return h(
     "li",
     { class: binding ? "binding" : null },
@@ -77,6 +78,6 @@ function evidence(each, binding) {
       s("path", { class: "limit", d: LIMITS }),
     ),
     h("b", {}, each.strength.toFixed(2)),
-    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query, ${queries}`),
+    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query, ${queries}${without}`),
   );
 }
