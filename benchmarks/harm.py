@@ -27,6 +27,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -174,7 +175,8 @@ def measured(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # for the new processes, which run at once
     with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        for done in pool.map(partial(cases_of, options), *zip(*tasks, strict=True)):
+        for number, done in enumerate(pool.map(partial(cases_of, options), *zip(*tasks, strict=True)), 1):
+            print(f"{number} of {len(tasks)} splits", end="\r", file=sys.stderr, flush=True)
             yield from done
 
 

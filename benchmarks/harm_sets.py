@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,6 +13,16 @@ from unhub.demo import emoji
 
 JUDGED, MOST_RECENT, WIDEST = 50, 200, 1000
 KNOWN, UNKNOWN = ("de", "ja", "es", "ar", "th"), ("cs", "el", "fi")
+WITH_COPIES = (
+    "coco t2i",
+    "unsplash i2t",
+    "multi30k cs-en",
+    "openclipart t2i",
+    "flickr8k dual t2i",
+    "emoji de",
+    "emoji fi",
+)
+"""sets that are also measured with near copies of some targets in the gallery"""
 SHOWN_AGAIN = 0.3
 """length of the noise on a unit query that is asked in other words; the cosine with the first is about .96"""
 
@@ -121,6 +131,22 @@ def traffic(captions: np.ndarray, gallery: np.ndarray, popularity: str, rng: np.
     )  # fmt: skip
 
 
+def near_copies(split: Callable[[np.random.Generator], Split], rng: np.random.Generator) -> Split:
+    """The same split where a tenth of the targets are in the gallery four times, nearly alike; each copy is right."""
+    first = split(rng)
+    assert first.gallery is not None
+    count = len(first.gallery)
+    copied = rng.choice(count, count // 10, replace=False)
+    rows = np.concatenate((np.arange(count), np.repeat(copied, 3)))
+    noise = rng.normal(size=(len(rows) - count, first.gallery.shape[1])) * (0.1 / np.sqrt(first.gallery.shape[1]))
+    gallery = unit(np.concatenate((first.gallery, first.gallery[rows[count:]] + noise)))
+
+    def all_copies(right: list[list[int]]) -> list[list[int]]:
+        return [np.flatnonzero(np.isin(rows, targets)).tolist() for targets in right]
+
+    return replace(first, gallery=gallery, judged_right=all_copies(first.judged_right), right=all_copies(first.right))
+
+
 @cache
 def emoji_names(language: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """All emoji, and their names in one language, NaN where there is none."""
@@ -156,6 +182,15 @@ def emoji_traffic(languages: tuple[str, ...], folder: Path, popularity: str, rng
 
 
 def real_sets(data: Path, folder: Path) -> Iterator[RealSet]:
+    """Every set in both directions where that makes sense, some of them again with near copies of targets."""
+    for one in sets_as_they_are(data, folder):
+        yield one
+        if one.name in WITH_COPIES:
+            split = partial(near_copies, one.split)
+            yield RealSet(f"{one.name}, near copies", one.family, split, "near copies")
+
+
+def sets_as_they_are(data: Path, folder: Path) -> Iterator[RealSet]:
     """Every set in both directions where that makes sense."""
     coco = [unit(rows) for rows in np.load(data / "coco500" / "features_clip.npy")]
     unsplash = [unit(np.load(data / "unsplash500" / f"{kind}_embeddings.npy")) for kind in ("image", "text")]

@@ -129,7 +129,8 @@ def test_shards_are_the_rows_of_the_bank(files):
     data = Dataset(targets=files["targets"], query_bank=files["query_bank"], query_weight=None)
     whole = data.task("forward", "bank", fit=True).banks.queries.read(0, 60)
     parts = [data.shard(i, 7).task("forward", "bank", fit=True).banks.queries for i in range(7)]
-    np.testing.assert_array_equal(np.concatenate([part.read(0, part.shape[0]) for part in parts]), whole)
+    found = np.concatenate([part.read(0, part.shape[0]) for part in parts])
+    np.testing.assert_allclose(found, whole, atol=3e-7)  # a product of fewer rows may sum in another order
 
 
 def test_a_sample_keeps_the_type_and_says_what_was_left_out(files):

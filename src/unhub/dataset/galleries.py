@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from unhub.foundation.regular_files import is_network_path
 from unhub.foundation.types import AnyArray, IntArray, Progress, Sliceable
 from unhub.io import FileArray, Rows, open_rows, with_ids
 from unhub.io.address import SEPARATOR
+from unhub.scores.selection import SelectedRows, runs
 from unhub.stores import Collection, Description, is_address, open_store
 from unhub.stores.address import without_secrets
 
@@ -93,22 +93,8 @@ def _refuse_change(collection: Collection, described: Description, ids: list[str
         )
 
 
-@dataclass(frozen=True)
-class Permuted:
-    """Rows of a matrix in another order, or some of them."""
-
-    data: Sliceable
-    order: IntArray
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(rows, columns)"""
-        return len(self.order), self.data.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """what is stored"""
-        return self.data.dtype
+class Permuted(SelectedRows):
+    """Rows of a matrix in another order, or some of them; arrays and files pick them themselves."""
 
     def __getitem__(self, rows: slice) -> AnyArray:
         return take(self.data, self.order[rows])
@@ -119,9 +105,7 @@ def take(data: Sliceable, rows: IntArray) -> AnyArray:
     if isinstance(data, np.ndarray | FileArray):
         picked: AnyArray = data[rows]
         return picked
-    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
-    runs = np.split(rows, breaks) if len(rows) else []
-    return np.concatenate([np.asarray(data[int(run[0]) : int(run[-1]) + 1]) for run in runs] or [data[0:0]])
+    return np.concatenate([np.asarray(data[low:high]) for low, high in runs(rows)] or [data[0:0]])
 
 
 def some_rows(rows: Rows, which: IntArray) -> Rows:
