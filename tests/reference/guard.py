@@ -87,10 +87,10 @@ def recent_strength(s, g, tau, b=None):
 
 
 def robust_strength(s, g, tau, b=None):
-    """The same without the fiftieth of the queries that gains the most at the best strength of all of them"""
+    """The same without the hundredth of the queries that gains the most at the best strength of all of them"""
     best = best_strength(lambda strength: dual(s, g, tau, strength, b))
     gain = dual(s, g, tau, best, b) - dual(s, g, tau, 0, b)
-    kept = np.sort(np.argsort(gain)[: int(np.floor(0.98 * gain.size))])
+    kept = np.sort(np.argsort(gain)[: int(np.floor(0.99 * gain.size))])
     return recent_strength(s[kept], g, tau, b)
 
 

@@ -44,7 +44,7 @@ MEMORY_SHARE = 16
 """one part of the memory in so many may be that matrix"""
 CAUTION = 0.5
 """paired standard errors that the smallest supported strength may lie below the best one"""
-TRIMMED = 0.02
+TRIMMED = 0.01
 """share of recent queries left out, those that gain the most: a bias must not stand on a few queries like the bank's"""
 
 
@@ -106,8 +106,8 @@ def supported(
     """The strength that the gains of some queries (query, strengths) support.
 
     Of held-out bank queries and judged ones the one with the largest mean; of recent queries the smallest within half
-    a paired standard error of it, and, as the robust one, the same without the fiftieth of them that gains the most.
-    weight: (query,) how much each counts. caution, trimmed: what to take for that half, and for that fiftieth.
+    a paired standard error of it, and, as the robust one, the same without the hundredth of them that gains the most.
+    weight: (query,) how much each counts. caution, trimmed: what to take for that half, and for that hundredth.
     """
     count, number = values.shape
     w = np.full(count, 1 / count) if weight is None else weight / weight.sum()
