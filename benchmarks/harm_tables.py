@@ -224,9 +224,12 @@ def print_all(splits: Sequence[Case], grid: np.ndarray, rules: Sequence[Rule]) -
     half = changes(large, "recent").mean() - changes(large, "full").mean() if large else 0.0
     applied = [each for each in single if each["columns"]["recent"]["decision"] == "apply"]
     lost = sum(change < HARM for change in changes(applied, "recent"))
+    means = changes(averaged(applied), "recent") if applied else np.zeros(0)
     served, gaining = kept(cases, "recent")
     print(f"harmed, all            {share_harmed(cases, 'recent'):6.1f} %   (at most 6)")
     print(f"harmed, visible        {share_harmed(seen, 'recent'):6.1f} %   (at most 2.5)")
-    print(f"APPLY that harms, seen {lost:6} of {len(applied)} splits  (none)")
+    print(
+        f"APPLY that harms, seen {(means < HARM).sum():6} of {len(means)}   (none; of single splits {lost} of {len(applied)})"
+    )
     print(f"gains kept             {100 * served / max(1, gaining):6.1f} % of {gaining}   (at least 95)")
     print(f"large matched banks    {loss:+6.2f} against strength 1, {half:+.2f} against 0.1.0   (at least -.30)")
