@@ -228,8 +228,7 @@ def print_all(splits: Sequence[Case], grid: np.ndarray, rules: Sequence[Rule]) -
     served, gaining = kept(cases, "recent")
     print(f"harmed, all            {share_harmed(cases, 'recent'):6.1f} %   (at most 6)")
     print(f"harmed, visible        {share_harmed(seen, 'recent'):6.1f} %   (at most 2.5)")
-    print(
-        f"APPLY that harms, seen {(means < HARM).sum():6} of {len(means)}   (none; of single splits {lost} of {len(applied)})"
-    )
+    harmful = int((means < HARM).sum())
+    print(f"APPLY that harms, seen {harmful:6} of {len(means)}   (none; of single splits {lost} of {len(applied)})")
     print(f"gains kept             {100 * served / max(1, gaining):6.1f} % of {gaining}   (at least 95)")
     print(f"large matched banks    {loss:+6.2f} against strength 1, {half:+.2f} against 0.1.0   (at least -.30)")
