@@ -125,7 +125,7 @@ def case(split: Split, bank: Bank, seed: int) -> dict[str, Any]:
             "error": error,
             "decision": "refuse" if verdict is None else verdict.decision,
             "strength": 0.0 if verdict is None else verdict.strength,
-            "evidence": [] if verdict is None else [[e.source, e.least, e.gain] for e in verdict.evidence],
+            "evidence": [] if verdict is None else [[e.source, e.strength, e.gain] for e in verdict.evidence],
         }
     if auto is not None:
         found["grid"] = [judge.change(strength * auto.bias)[0] for strength in GRID]
@@ -150,7 +150,7 @@ def strengths_by_rule(correction: unhub.Correction, split: Split, queries: np.nd
     tau = correction.verdict.tau
     recent = correction.method.reads(MatrixScores(split.scores(queries), 1024))
     values = gains(recent, correction.bias.astype(np.float64), float(tau or 1.0), 0.0)
-    return [supported(values, "recent", trimmed=trimmed, caution=caution).least for trimmed, caution in RULES]
+    return [supported(values, "recent", trimmed=trimmed, caution=caution).strength for trimmed, caution in RULES]
 
 
 def cases_of(options: argparse.Namespace, name: str, seed: int) -> list[dict[str, Any]]:

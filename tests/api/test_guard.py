@@ -83,12 +83,13 @@ def test_every_strength_is_the_reference(shop):
     g = literal.gauge_free(literal.sinkhorn_normalisation(s, tau))
     np.testing.assert_allclose(correction.bias, g, atol=1e-6)
     assert found["bank"].strength == pytest.approx(reference.bank_strength(s, tau, held_out_rows(BANK)), abs=0.011)
-    assert found["recent"].strength == pytest.approx(reference.recent_strength(recent, g, tau), abs=0.011)
-    assert found["recent"].robust == pytest.approx(reference.robust_strength(recent, g, tau), abs=0.011)
+    whole, robust = reference.recent_strength(recent, g, tau), reference.robust_strength(recent, g, tau)
+    assert found["recent"].strength == pytest.approx(min(whole, robust), abs=0.011)
+    assert found["recent"].with_all == (pytest.approx(whole, abs=0.011) if robust < whole else None)
     right = np.zeros_like(asked, dtype=bool)
     right[np.arange(RECENT), shop["answers"]] = True
     assert found["judged"].strength == pytest.approx(reference.judged_strength(asked, g, tau, right), abs=0.011)
-    assert correction.strength == min(*(each.strength for each in found.values()), found["recent"].robust)
+    assert correction.strength == min(each.strength for each in found.values())
 
 
 def test_the_slope_changes_its_sign_at_the_best_strength(shop):
@@ -108,7 +109,7 @@ def test_a_gain_has_its_paired_standard_error():
     at = round(100 * found.strength)
     assert found.gain == pytest.approx(values[:, at].mean())
     assert found.standard_error == pytest.approx(values[:, at].std(ddof=1) / 20)
-    assert found.robust < found.strength
+    assert found.strength < found.with_all
     assert found.strength < supported(values, "bank").strength  # half a standard error below the best
     assert found.queries == 400
 
@@ -117,8 +118,9 @@ def test_a_gain_has_its_paired_standard_error():
 def test_a_hundredth_of_the_recent_queries_does_not_decide(spam):
     lose, gain = np.linspace(0, -0.01, 101), np.linspace(0, 3, 101)
     found = supported(np.stack([*[lose] * (200 - spam), *[gain] * spam]), "recent")
-    assert found.robust == (found.strength if spam == 20 else 0)
-    assert found.left_out == (2 if spam < 20 and found.strength else 0)
+    assert (found.strength > 0.5) == (spam == 20)
+    assert (found.left_out, found.with_all is None) == ((2, False) if spam in (2, 3) else (0, True))
+    assert found.gain == pytest.approx(np.mean([*[-0.01] * (200 - spam), *[3] * spam]) if spam < 20 else found.gain)
     assert judge((found,)).served == (spam == 20)
 
 
@@ -402,7 +404,7 @@ SENTENCES = {
     "per query); 50 judged "
     "queries 0.80 (+0.030 ± 0.020 nats per query).": judge((FRESH, Evidence("judged", 0.8, 0.03, 0.02, 50))),
     "APPLY WEAKER at strength 0.84. Supported strength: 300 held-out bank queries 0.90 (+0.100 ± 0.010 "
-    "nats per query). Not "
+    "nats per query). Without recent or judged queries it is served at 0.84 at most. Not "
     "checked: mismatch (give about 200 recent queries), popularity (give about 50 judged pairs).": judge(
         (Evidence("bank", 0.9, 0.1, 0.01, 300),)
     ),
@@ -418,37 +420,50 @@ SENTENCES = {
     "different ones.": judge((Evidence("bank", 0.1, 0.001, 0.01, 16),)),
     "REFUSE: recent queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 200 recent "
-    "queries 0.00 (+0.000 ± 0.000 nats per query). Not checked: popularity (give about 50 judged "
+    "queries 0.00 (-1.461 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged "
     "pairs). The bank is unlike "
-    "the queries that are asked now; collect a bank from current traffic.": judge(
-        (Evidence("recent", 0.0, 0, 0, 200),)
+    "the queries that are asked now; collect a bank from current traffic. If it is this gallery's own log, say so "
+    "(own_log).": judge((Evidence("recent", 0.0, -1.461, 0.026, 200),)),
+    "REFUSE: recent queries support a strength of 0.00, below 0.25; no correction is served. Supported strength: 90 "
+    "held-out bank queries 0.90 (+0.100 ± 0.010 nats per query); 200 recent queries 0.00 (-1.461 ± 0.026 nats per "
+    "query at strength 1). 72% of the bank were copies. Not checked: popularity (give about 50 judged pairs). The bank "
+    "is unlike the queries that are asked now; collect a bank from current traffic.": judge(
+        (Evidence("recent", 0.0, -1.461, 0.026, 200), Evidence("bank", 0.9, 0.1, 0.01, 90)),
+        own_log=True,
+        duplicates=0.72,
+    ),
+    "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported strength: "
+    "16 held-out bank queries 0.00 (-0.200 ± 0.030 nats per query at strength 1); 200 recent queries 0.00 (-0.300 ± "
+    "0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is too small "
+    "or too noisy; collect more queries, at least 100 different ones.": judge(
+        (Evidence("bank", 0.0, -0.2, 0.03, 16), Evidence("recent", 0.0, -0.3, 0.026, 200)), bank_size=16
     ),
     "REFUSE: recent queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 200 "
     "recent queries 0.10 (+0.021 ± 0.004 nats per query; 0.62 with the 2 that gain the most). Not checked: popularity "
     "(give about 50 judged pairs). Only the few recent queries that gain the most support more: bots may be among "
     "them, or queries of another kind. Take them out, or collect a bank from current traffic.": judge(
-        (dataclasses.replace(FRESH, robust=0.1),)
+        (dataclasses.replace(FRESH, strength=0.1, with_all=0.62),)
     ),
     "APPLY WEAKER at strength 0.55. Supported strength: 120 recent queries 0.55 (+0.021 ± 0.004 nats per query; 0.62 "
     "with the 2 that gain the most). Not checked: popularity (give about 50 judged pairs).": judge(
-        (dataclasses.replace(FRESH, queries=120, robust=0.55),)
+        (dataclasses.replace(FRESH, queries=120, strength=0.55, with_all=0.62),)
     ),
     "REFUSE: judged queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 50 judged "
-    "queries 0.00 (+0.000 ± 0.000 nats per query). The right answers lose: popular targets may look "
+    "queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). The right answers lose: popular targets may look "
     "like hubs here. If the "
     "bank is this gallery's own log, say so (own_log); otherwise leave the scores as they are.": judge(
-        (Evidence("judged", 0.0, 0, 0, 50),)
+        (Evidence("judged", 0.0, -0.1, 0.02, 50),)
     ),
     "REFUSE: judged queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 50 "
     "judged queries 0.10 (+0.001 ± 0.010 nats per query). The right answers lose: popular targets look like hubs in "
     "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
-    "REFUSE: 4 different bank queries are too few to learn from; no correction is served. The bank is too small or too "
-    "noisy; collect more queries, at least 100 different ones.": judge((), bank_size=4),
+    "REFUSE: the bank has 1 different query, too few to learn from; no correction is served. The bank is too small or too "
+    "noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
-    "strength: 120 held-out bank queries 0.00 (+0.000 ± 0.000 nats per query). Not checked: mismatch (give about 200 "
+    "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch (give about 200 "
     "recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this gallery; "
-    "collect several times as many different queries.": judge((Evidence("bank", 0.0, 0, 0, 120),), bank_size=120),
+    "collect several times as many different queries.": judge((Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
     "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
         "apply", 1.0, reason="transductive"

@@ -19,7 +19,7 @@ SINKHORN = ("sn", "capped_sn", "dbsn")
 EXACT = 1e-4
 """of the standard deviation of the bias: float32 sums in another order"""
 FEW_ROUNDS = 0.03
-"""the same after a few rounds from the potentials of the whole bank, for banks of a thousand and more"""
+"""the same after a few rounds from the potentials of the whole bank, for large banks"""
 
 HALVES = 0.002
 """the same where a kernel of either may be kept in 16 bits"""
@@ -127,8 +127,14 @@ def test_one_slice_of_a_large_bank(name):
 
 
 @pytest.mark.parametrize("name", SINKHORN)
-def test_few_rounds_where_the_bank_has_enough_rows(name):
-    check(name, banks_of(ENOUGH_ROWS), tolerance=FEW_ROUNDS)
+def test_a_bank_that_is_not_large_has_all_rounds(name):
+    check(name, banks_of(1200))
+
+
+@pytest.mark.parametrize("name", SINKHORN)
+@pytest.mark.parametrize("tau", [0.005, 0.0005])
+def test_a_large_bank_has_all_rounds_where_few_would_remember_the_rows_left_out(name, tau):
+    check(name, banks_of(ENOUGH_ROWS), held_out_rows(ENOUGH_ROWS), tau=tau)
 
 
 @by_method

@@ -70,6 +70,8 @@ class GuardEvidence:
     queries: int
     left_out: int = 0
     """so many of them, those that gain the most, do not count for the strength"""
+    binding: bool = False
+    """whether it decides"""
 
 
 @dataclass(frozen=True)

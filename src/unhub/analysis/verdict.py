@@ -89,11 +89,12 @@ def guard_of(verdict: guard.Verdict) -> Guard:
         GuardEvidence(
             each.source,
             guard.NAMES[each.source],
-            each.least,
+            each.strength,
             each.gain,
             each.standard_error if math.isfinite(each.standard_error) else None,
             each.queries,
             each.left_out,
+            each is its.binding,
         )
         for each in its.evidence
     ]

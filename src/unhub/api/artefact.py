@@ -97,6 +97,16 @@ def load(path: str | os.PathLike[str], *, targets: Any = None, memory: str | int
     return correction if targets is None else attach(correction, targets)
 
 
+def loaded(correction: Correction | str | os.PathLike[str], memory: str | int | None = None) -> Correction:
+    """A correction as it is, or that of a file."""
+    if isinstance(correction, Correction):
+        return correction
+    if not isinstance(correction, str | os.PathLike):
+        came = f"is of type {type(correction).__name__}"
+        raise InputError("correction", came, "give what unhub.fit returns, or the path of its file")
+    return load(correction, memory=memory)
+
+
 def _tensors(correction: Correction) -> dict[str, AnyArray]:
     ids = None if correction.ids is None else json.dumps(correction.ids).encode()
     parts = {

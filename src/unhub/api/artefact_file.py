@@ -62,11 +62,11 @@ DTYPES: Mapping[str, tuple[type[np.generic], ...]] = {
 
 
 _LARGEST = 1e300
+"""an error, an offset or a mean is smaller than this"""
 _MOST_NATS = 1e6
 """a gain that no query has; more would fill a sentence with digits"""
 ROUNDED = 1e-6
 """by what a number may differ that was written and read"""
-"""an error, an offset or a mean is smaller than this"""
 _TEXT = partial(checked.text, longest=LONGEST_TEXT)
 _LINE = partial(checked.optional_line, longest=LONGEST_TEXT)
 _TABLE = partial(checked.table, most=MOST_NOTES, longest=LONGEST_TEXT)
@@ -112,7 +112,7 @@ _EVIDENCE_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "gain": partial(checked.number, least=-_MOST_NATS, most=_MOST_NATS),
     "standard_error": partial(checked.number, least=0, most=_MOST_NATS),
     "queries": partial(_COUNT, least=1),
-    "robust": partial(checked.optional_number, least=0, most=1),
+    "with_all": partial(checked.optional_number, least=0, most=1),
 }
 
 

@@ -121,6 +121,11 @@ class Correction:
 
     def with_verdict(self, verdict: Verdict) -> Correction:
         """The same correction under another verdict, as ``unhub.guard`` gives it."""
+        if not isinstance(verdict, Verdict):
+            raise InputError("verdict", f"is a {type(verdict).__name__}", "pass what unhub.guard returns")
+        if verdict.bank_size not in (0, self.bank_size):
+            came = f"is on a bank of {verdict.bank_size:,} queries, but this correction's has {self.bank_size:,}"
+            raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
         return replace(self, verdict=verdict)
 
     @property
@@ -291,9 +296,12 @@ class Correction:
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self._digests is None else np.concatenate((self._digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
-        return replace(
-            self, bias=bias, ids=names, _digests=digests, _sketches=None, targets=None, source=None, exports=()
-        )
+        more: dict[str, Any] = {"_digests": digests, "_sketches": None, "_linear": self._linear_of(bias)}
+        return replace(self, bias=bias, ids=names, targets=None, source=None, exports=(), **more)
+
+    def _linear_of(self, bias: FloatArray) -> float:
+        """sum_j b_j g_j where the gallery has changed: new and gone targets are expected as often as other ones."""
+        return self._linear + float(bias.mean(dtype=np.float64) - self.bias.mean(dtype=np.float64))
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; strength * bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""

@@ -54,9 +54,7 @@ def current_correction(correction: Correction, targets: Any = None) -> tuple[Cor
     if outdated.size:
         some = some_rows(rows, outdated)
         bias[outdated] = 0 if correction.query_bank is None else correction.extend(some)
-    # as if what is new and gone were expected as often as other targets
-    linear = correction._linear + float(bias.mean(dtype=np.float64) - correction.bias.mean(dtype=np.float64))
-    more: dict[str, Any] = {"_digests": row_digests(rows), "_sketches": None, "_linear": linear}
+    more: dict[str, Any] = {"_digests": row_digests(rows), "_sketches": None, "_linear": correction._linear_of(bias)}
     ids = rows.ids if correction.ids is None or rows.ids is not None else _names(correction.ids, fitted)
     return replace(correction, bias=bias, ids=ids, targets=rows, source=None, exports=(), **more), change
 

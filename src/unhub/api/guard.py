@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ class GuardedBias:
 
 @facade
 def guard(
-    correction: Correction,
+    correction: Correction | str | os.PathLike[str],
     *,
     recent: Any = None,
     judged: Any = None,
@@ -73,7 +74,7 @@ def guard(
 ) -> Verdict:
     """The verdict on a correction that exists, from queries it was not fitted on; nothing is fitted.
 
-    correction: a Correction, as ``unhub.fit`` or ``unhub.load`` returns it.
+    correction: a Correction, or the path of one.
     recent: (recent, dim) queries that are asked now; 200 are wanted, 50 are the least. Of a correction that was fitted
         on scores: (recent, gallery) scores.
     judged: which targets are right for which recent query: an int array (query -> target, -1 where nobody has judged),
@@ -86,7 +87,10 @@ def guard(
     Returns a Verdict: ``decision``, ``strength``, ``evidence``, ``checked``, ``sentence``. To serve the correction at
     that strength, use ``correction.with_verdict(verdict)``.
     """
-    if recent is None and judged_queries is None:
+    from unhub.api.artefact import loaded
+
+    correction = loaded(correction)
+    if recent is None and judged_queries is None and judged is None:
         raise InputError("recent", "is missing", "give queries that are asked now, to judge the correction by")
     opened = open_fresh(correction, targets, recent=recent, judged=judged, judged_queries=judged_queries)
     g = correction.bias.astype(np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact import load
+from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.gallery_change import GalleryChange, current_correction
@@ -72,11 +72,11 @@ def monitor(
     if recent is None:
         raise InputError("recent", "is missing", "give queries that are asked now")
     k, when = count("k", k), _date(date)
-    loaded = correction if isinstance(correction, Correction) else load(correction, memory=memory)
-    name = fingerprint_of(loaded)
+    fitted = loaded(correction, memory)
+    name = fingerprint_of(fitted)
     earlier = () if history is None else read_history(history, name)
     base = next((each for each in earlier if each.k == k), None)
-    now, change = (loaded, GalleryChange()) if loaded.fingerprint is None else current_correction(loaded, targets)
+    now, change = (fitted, GalleryChange()) if fitted.fingerprint is None else current_correction(fitted, targets)
     fresh = open_fresh(now, recent=recent, judged=judged, judged_queries=judged_queries)
     found = measure(now, fresh, k)
     before, asked = _before(now, change, base, found, k)
@@ -85,7 +85,7 @@ def monitor(
     run = MonitorRun(
         date=when,
         correction=name,
-        served=loaded.strength,
+        served=fitted.strength,
         status="fine",
         k=k,
         queries=found.queries,

@@ -57,13 +57,13 @@ def measure(correction: Correction, fresh: OpenedFresh, k: int) -> RecentFigures
     values = gains(reads, g, tau, correction._linear, execution)
     evidence = [supported(values, "recent")]
     figures = {
-        "strength": Figure(evidence[0].least, _strength_error(values, "recent")),
+        "strength": Figure(evidence[0].strength, _strength_error(values, "recent")),
         "gain": _mean(_served_gain(correction, values, reads, tau, execution)),
     }
     if fresh.queries.judged is not None:
         judged = likelihood_gains(fresh.queries.judged, g, tau, execution)
         evidence.append(supported(judged, "judged"))
-        figures["judged strength"] = Figure(evidence[1].least, _strength_error(judged, "judged"))
+        figures["judged strength"] = Figure(evidence[1].strength, _strength_error(judged, "judged"))
     ranked, served = rank_twice(correction, recent, k, execution), correction.served_bias
     figures |= _churn(ranked.raw, ranked.served) | _out_of_reach(ranked, served)
     return RecentFigures(recent.shape[0], figures, tuple(evidence), ranked.served, ranked.raw, g.size)
@@ -105,7 +105,7 @@ def _served_gain(
 def _strength_error(values: FloatArray, source: str) -> float:
     """The standard error of the supported strength: its spread over resamples of the queries."""
     rng, count = np.random.default_rng(0), len(values)
-    again = [supported(values[rng.integers(0, count, count)], source).least for _ in range(RESAMPLES)]  # type: ignore[arg-type]
+    again = [supported(values[rng.integers(0, count, count)], source).strength for _ in range(RESAMPLES)]  # type: ignore[arg-type]
     return round(float(np.std(again, ddof=1)), 4)
 
 

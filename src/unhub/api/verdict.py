@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from unhub.dataset.evidence import WANTED_JUDGED, WANTED_RECENT
+from unhub.foundation.tables import percent
+from unhub.foundation.wording import counted
 from unhub.methods.strength import FEWEST, Evidence, Source
 
 Decision = Literal["apply", "apply weaker", "refuse"]
@@ -35,6 +37,8 @@ MISSING: Mapping[Check, str] = {
     "mismatch": f"mismatch (give about {WANTED_RECENT} recent queries)",
     "popularity": f"popularity (give about {WANTED_JUDGED} judged pairs)",
 }
+SOME_COPIES = 0.01
+"""share of the bank that repeats another query which is worth a sentence"""
 COLLECT: Mapping[Source, str] = {
     "bank": f"The bank is too small or too noisy; collect more queries, at least {WANTED_BANK} different ones.",
     "recent": "The bank is unlike the queries that are asked now; collect a bank from current traffic.",
@@ -44,6 +48,8 @@ COLLECT: Mapping[Source, str] = {
     ),
 }
 """what to do when these queries are the reason for a refusal"""
+OWN_LOG = "If it is this gallery's own log, say so (own_log)."
+"""beside the one on recent queries: those of a log want other targets than its popular ones"""
 LEAVE = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
 """the same of judged queries, where the bank was declared as the gallery's own log"""
 FEW = (
@@ -93,8 +99,14 @@ class Verdict:
 
     @property
     def binding(self) -> Evidence | None:
-        """The evidence with the smallest strength, the latest kind where they are equal; None where there is none."""
-        return min(reversed(self.evidence), key=lambda each: each.least, default=None)
+        """The evidence that decides; None where there is none.
+
+        It has the smallest strength, and is the latest kind where they are equal. Of a refusal it is the first kind that
+        is too weak: held-out queries of a bank that is noise say it all, and so do recent queries of a mismatched one.
+        """
+        if not self.served:
+            return next((each for each in self.evidence if each.strength < WEAKER), None)
+        return min(reversed(self.evidence), key=lambda each: each.strength, default=None)
 
     @property
     def sentence(self) -> str:
@@ -108,7 +120,7 @@ class Verdict:
             return (f"APPLY at strength {self.strength:g}, as given; nothing was checked.",)
         if self.reason == "transductive":
             return (f"APPLY at strength {self.strength:g}: the test queries are the bank, so nothing can be checked.",)
-        parts = (self._head(), self._evidence(), self._not_checked(), self._advice())
+        parts = (self._head(), self._evidence(), self._copies(), self._capped(), self._not_checked(), self._advice())
         return tuple(part for part in parts if part)
 
     @property
@@ -124,9 +136,7 @@ class Verdict:
         if self.reason == "transductive":
             return "The test queries are the bank, so nothing can be checked."
         head = "" if self.served else self._head().removeprefix("REFUSE: ")
-        capped = self.evidence and self.strength == UNCHECKED < min(each.least for each in self.evidence)
-        bound = f"Without recent queries it is served at {UNCHECKED:g} at most." if capped else ""
-        parts = [head[:1].upper() + head[1:], bound, self._not_checked(), self._advice()]
+        parts = [head[:1].upper() + head[1:], self._copies(), self._capped(), self._not_checked(), self._advice()]
         return " ".join(part for part in parts if part)
 
     def _head(self) -> str:
@@ -135,10 +145,11 @@ class Verdict:
         least = self.binding
         if least is None:
             return (
-                f"REFUSE: {self.bank_size:,} different bank queries are too few to learn from; no correction is served."
+                f"REFUSE: the bank has {counted(self.bank_size, 'different query')}, too few to learn from; no correction "
+                f"is served."
             )
         return (
-            f"REFUSE: {NAMES[least.source]} support a strength of {least.least:.2f}, below {WEAKER:g}; no "
+            f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no "
             f"correction is served."
         )
 
@@ -146,11 +157,18 @@ class Verdict:
         if not self.evidence:
             return ""
         words = [
-            f"{each.queries:,} {NAMES[each.source]} {each.least:.2f} "
-            f"({each.gain:+.3f} ± {each.standard_error:.3f} nats per query{_with_all(each)})"
+            f"{each.queries:,} {NAMES[each.source]} {each.strength:.2f} "
+            f"({each.gain:+.3f} ± {each.standard_error:.3f} nats per query{_at_full(each)}{_with_all(each)})"
             for each in self.evidence
         ]
         return f"Supported strength: {'; '.join(words)}."
+
+    def _copies(self) -> str:
+        return f"{percent(self.duplicates)} of the bank were copies." if self.duplicates >= SOME_COPIES else ""
+
+    def _capped(self) -> str:
+        capped = self.evidence and self.strength == UNCHECKED < min(each.strength for each in self.evidence)
+        return f"Without recent or judged queries it is served at {UNCHECKED:g} at most." if capped else ""
 
     def _not_checked(self) -> str:
         left = ", ".join(MISSING[check] for check in self.unchecked)
@@ -162,8 +180,10 @@ class Verdict:
         source = "bank" if self.binding is None else self.binding.source
         if source == "judged" and self.own_log:
             return LEAVE
-        if self.binding is not None and self.binding.strength >= WEAKER:
+        if self.binding is not None and (self.binding.with_all or 0.0) >= WEAKER:
             return FEW
+        if source == "recent" and not self.own_log:
+            return f"{COLLECT[source]} {OWN_LOG}"
         return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,9 +199,13 @@ class Verdict:
         return cls(**{name: values[name] for name in names}, evidence=evidence)
 
 
+def _at_full(evidence: Evidence) -> str:
+    return "" if evidence.strength else " at strength 1"
+
+
 def _with_all(evidence: Evidence) -> str:
-    left_out = evidence.left_out
-    return f"; {evidence.strength:.2f} with the {left_out:,} that gain the most" if left_out else ""
+    left_out, strength = evidence.left_out, evidence.with_all
+    return f"; {strength:.2f} with the {left_out:,} that gain the most" if left_out else ""
 
 
 def given(strength: float) -> Verdict:
@@ -198,7 +222,8 @@ def judge(
     tau: float | None = None,
 ) -> Verdict:
     """The verdict on some evidence: the smallest strength that any of it supports decides."""
-    strength = min((each.least for each in evidence), default=0.0)
+    evidence = tuple(sorted(evidence, key=lambda each: get_args(Source).index(each.source)))
+    strength = min((each.strength for each in evidence), default=0.0)
     fresh = any(each.source != "bank" for each in evidence)
     if not fresh and not own_log:
         strength = min(strength, UNCHECKED)

@@ -53,8 +53,9 @@ class Evidence:
     """What some queries say of the strength.
 
     source: "bank" (held out of the bank), "recent" or "judged" queries. strength: what they support, from 0 to 1. gain:
-    in nats per query at that strength. standard_error: of the gain. queries: how many there are. robust: what recent
-    queries support without the few of them that gain the most.
+    in nats per query at that strength, or at strength 1 where they support none. standard_error: of the gain. queries:
+    how many there are. with_all: what recent queries support with the few of them that gain the most, where that is
+    more; otherwise None.
     """
 
     source: Source
@@ -62,17 +63,12 @@ class Evidence:
     gain: float
     standard_error: float
     queries: int
-    robust: float | None = None
-
-    @property
-    def least(self) -> float:
-        """The smaller of both strengths."""
-        return self.strength if self.robust is None else min(self.strength, self.robust)
+    with_all: float | None = None
 
     @property
     def left_out(self) -> int:
-        """How many queries are left out for the smaller of both: those that gain the most, or none."""
-        return math.ceil(TRIMMED * self.queries) if self.least < self.strength else 0
+        """How many queries do not count for the strength: those that gain the most, or none."""
+        return 0 if self.with_all is None else math.ceil(TRIMMED * self.queries)
 
 
 def strengths_for(gallery: int, memory: int) -> FloatArray:
@@ -106,20 +102,25 @@ def supported(
     """The strength that the gains of some queries (query, strengths) support.
 
     Of held-out bank queries and judged ones the one with the largest mean; of recent queries the smallest within half
-    a paired standard error of it, and, as the robust one, the same without the hundredth of them that gains the most.
+    a paired standard error of it, also without the hundredth of them that gains the most.
     weight: (query,) how much each counts. caution, trimmed: what to take for that half, and for that hundredth.
     """
     count, number = values.shape
     w = np.full(count, 1 / count) if weight is None else weight / weight.sum()
     mean = w @ values
-    chosen, robust = int(mean.argmax()), None
+    chosen, with_all = int(mean.argmax()), None
     if source == "recent":
         order = np.argsort(values[:, chosen], kind="stable")
         without = values[order[: max(1, count - math.ceil(trimmed * count))]]
-        robust = round(_smallest_supported(without, caution) / (number - 1), 2)
-        chosen = _smallest_supported(values, caution)
-    error = float(standard_errors(values[:, [chosen]], w)[0])
-    return Evidence(source, round(chosen / (number - 1), 2), float(mean[chosen]), error, count, robust)
+        whole, robust = _smallest_supported(values, caution), _smallest_supported(without, caution)
+        chosen, with_all = min(whole, robust), _strength_at(whole, number) if robust < whole else None
+    shown = chosen or number - 1
+    error = float(standard_errors(values[:, [shown]], w)[0])
+    return Evidence(source, _strength_at(chosen, number), float(mean[shown]), error, count, with_all)
+
+
+def _strength_at(column: int, number: int) -> float:
+    return round(column / (number - 1), 2)
 
 
 def _smallest_supported(values: FloatArray, caution: float) -> int:

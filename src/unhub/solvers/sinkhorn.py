@@ -16,9 +16,11 @@ from unhub.foundation.types import FloatArray, IntArray
 ITERATIONS = 10
 """T of Algorithm A1"""
 
-ENOUGH_ROWS, HELD_OUT_ROUNDS = 1000, 3
-"""bank rows from which a part of them hardly moves the potentials, so that few rounds from those of the whole bank find
-those without it: the strength differs by at most .02 from that of all rounds from nothing (benchmarks/guard_cost.py)"""
+ENOUGH_ROWS, HELD_OUT_ROUNDS = 4096, 3
+"""bank rows from which few rounds, from the potentials of the whole bank, may find those without a part of it"""
+SETTLED = 0.03
+"""temperatures by which the last of those rounds may move the potentials; otherwise all rounds are done, from nothing:
+at a small temperature the rounds forget too slowly what the whole bank had of the rows that are left out"""
 
 MOST_ITERATIONS = 1000
 """rounds, at most, when ``tol`` is given without ``iterations``"""
@@ -180,18 +182,24 @@ def solve(
 
 
 def _without(operator: Operator, whole: Potentials, held_out: Sequence[IntArray], tau: float, b: Any) -> Any:
-    """g without the rows of each part: (columns, parts); of a small bank after all rounds, from nothing."""
+    """g without the rows of each part: (columns, parts); of a large bank after few rounds, if those say enough."""
     xp, count = namespace(b), len(held_out)
     part_of = np.full(whole.f.shape[0], -1)
     for part, rows in enumerate(held_out):
         part_of[rows] = part
     prior = tau * xp.log(b)[:, None]
-    known = len(part_of) >= ENOUGH_ROWS
-    rounds = min(HELD_OUT_ROUNDS, whole.iterations) if known else whole.iterations
-    g = xp.stack([whole.g if known else xp.zeros_like(b)] * count, axis=1)
-    for _ in range(rounds):
-        g = prior - operator.columns_without(g, part_of)
-    return g
+
+    def rounds_from(start: Any, rounds: int) -> tuple[Any, Any]:
+        before = g = xp.stack([start] * count, axis=1)
+        for _ in range(rounds):
+            before, g = g, prior - operator.columns_without(g, part_of)
+        return g, g - before
+
+    if len(part_of) >= ENOUGH_ROWS and whole.iterations > HELD_OUT_ROUNDS:
+        g, moved = rounds_from(whole.g, HELD_OUT_ROUNDS)
+        if float(xp.mean((moved - xp.mean(moved, axis=0)) ** 2)) <= (SETTLED * tau) ** 2:
+            return g
+    return rounds_from(xp.zeros_like(b), whole.iterations)[0]
 
 
 def _last_round(observer: FitObserver | None, operator: Operator) -> Round | None:

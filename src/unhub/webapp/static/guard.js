@@ -12,7 +12,6 @@ export function drawGuard(view) {
     replace(byId("guard"));
     return;
   }
-  const least = Math.min(...guard.evidence.map((each) => each.strength));
   const colour = COLOURS[guard.decision];
   const judged = guard.reason === "judged";
   replace(
@@ -27,7 +26,7 @@ export function drawGuard(view) {
         ? h(
             "ul",
             { class: "evidence", "aria-label": "Supported strength, from 0 to 1" },
-            guard.evidence.map((each) => evidence(each, each.strength === least)),
+            guard.evidence.map(evidence),
           )
         : null,
       judged
@@ -56,13 +55,14 @@ function own(view) {
   ];
 }
 
-function evidence(each, binding) {
+function evidence(each) {
   const error = each.standard_error === null ? "–" : each.standard_error.toFixed(3);
   const queries = `${count(each.queries)} ${each.queries === 1 ? "query" : "queries"}`;
+  const full = each.strength === 0 ? " at strength 1" : "";
   const without = each.left_out ? `; strength without the ${count(each.left_out)} that gain the most` : "";
   return h(
     "li",
-    { class: binding ? "binding" : null },
+    { class: each.binding ? "binding" : null },
     h("span", { class: "name" }, each.name),
     s(
       "svg",
@@ -78,6 +78,6 @@ function evidence(each, binding) {
       s("path", { class: "limit", d: LIMITS }),
     ),
     h("b", {}, each.strength.toFixed(2)),
-    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query, ${queries}${without}`),
+    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query${full}, ${queries}${without}`),
   );
 }
