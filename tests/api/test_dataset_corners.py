@@ -91,7 +91,7 @@ def test_shards_have_their_weights_and_mask_their_own_items(arrays):
     items = Dataset(targets=arrays["targets"], relevant="aligned", task_type="self-retrieval")
     whole = whole_matrix(items.task().banks.queries)
     shards = [whole_matrix(items.shard(i, 3).task().banks.queries) for i in range(3)]
-    np.testing.assert_array_equal(np.concatenate(shards), whole)
+    np.testing.assert_allclose(np.concatenate(shards), whole, atol=3e-7)  # fewer rows may sum in another order
     assert np.isneginf(np.diag(whole)).all()
 
 

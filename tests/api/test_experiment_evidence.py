@@ -60,7 +60,11 @@ def test_a_fit_reads_the_evidence_of_the_file(write, tmp_path):
 
 def test_settings_reach_fit_and_evaluate(write):
     plain = unhub.Dataset.open(write(EVIDENCE))
-    assert unhub.evaluate(plain, methods="sn")["sn"].verdict == unhub.fit("sn", plain).verdict
+    judged, fitted = unhub.evaluate(plain, methods="sn")["sn"].verdict, unhub.fit("sn", plain).verdict
+    assert (judged.decision, judged.strength, judged.tau) == (fitted.decision, fitted.strength, fitted.tau)
+    for each, other in zip(judged.evidence, fitted.evidence, strict=True):
+        assert (each.source, each.strength, each.queries) == (other.source, other.strength, other.queries)
+        assert each.gain == pytest.approx(other.gain, abs=1e-4)
     half = unhub.Dataset.open(write(EVIDENCE, "strength = 0.5"))
     assert unhub.fit("sn", half).verdict.reason == "given"
     assert unhub.evaluate(half, methods="sn")["sn"].settings["strength"] == unhub.fit("sn", half).strength == 0.5

@@ -138,6 +138,9 @@ def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
     assert unhub.load(possible).strength == 0.5
     forged = [None, "apply", 1, [], {}, {**verdict, "decision": "refuse"}, {**verdict, "strength": 0}]
     forged += [{**verdict, "reason": "given", "decision": "refuse", "strength": 1}]
+    few = {"source": "judged", "queries": 19}
+    forged += [verdict | {"evidence": [first | more]} for more in (few, {"with_all": 0.9}) for first in half]
+    forged += [verdict | {"tau": 0.2}, verdict | {"reason": "given"}]
     forged += [verdict | {"decision": "apply"}, verdict | {"strength": 0.6}, verdict | {"evidence": half + half}]
     forged += [{key: value for key, value in verdict.items() if key != name} for name in VERDICTS if name != "tau"]
     forged += [verdict | {name: value} for name, values in VERDICTS.items() for value in values]
@@ -159,7 +162,7 @@ def test_a_verdict_of_another_type_or_range_is_refused(genuine, tmp_path):
 def test_a_forged_verdict_serves_no_more_than_it_could_have_said(genuine, tmp_path):
     """Whoever forges the whole verdict gets the strength that it says, at most 1 as judged and 4 as given."""
     metadata, tensors = parts_of(genuine)
-    bank = metadata["verdict"]["evidence"][0] | {"strength": 1.0}
+    bank = metadata["verdict"]["evidence"][0] | {"strength": 1.0, "queries": 50}
     for reason, strength in (("judged", 1.0), ("given", 4.0)):
         forged = {"decision": "apply", "reason": reason, "strength": strength}
         evidence = [bank, bank | {"source": "recent"}]
@@ -205,6 +208,15 @@ def test_a_part_of_another_kind_is_refused(case, fitted, tmp_path):
     path = sealed(tmp_path / "f.unhub", metadata, tensors | changed)
     with pytest.raises(InputError, match=f"f.unhub is damaged or was not written by unhub .*{reason}"):
         unhub.load(path)
+
+
+def test_a_linear_term_beyond_its_bias_is_refused(genuine, tmp_path):
+    metadata, tensors = parts_of(genuine)
+    most = float(np.abs(tensors["bias"]).max())
+    assert unhub.load(sealed(tmp_path / "f.unhub", metadata | {"linear": 0.9 * most}, tensors)).bias.size == TARGETS
+    for linear in (1.1 * most, -1.1 * most, 5):
+        with pytest.raises(InputError, match="its linear term is larger than its bias"):
+            unhub.load(sealed(tmp_path / "f.unhub", metadata | {"linear": linear}, tensors))
 
 
 def test_nested_metadata_is_a_sentence(genuine, tmp_path):

@@ -432,9 +432,9 @@ SENTENCES = {
         own_log=True,
         duplicates=0.72,
     ),
-    "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported strength: "
-    "16 held-out bank queries 0.00 (-0.200 ± 0.030 nats per query at strength 1); 200 recent queries 0.00 (-0.300 ± "
-    "0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is too small "
+    "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
+    "strength: 16 held-out bank queries 0.00 (-0.200 ± 0.030 nats per query at strength 1); 200 recent queries 0.00 "
+    "(-0.300 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is too small "
     "or too noisy; collect more queries, at least 100 different ones.": judge(
         (Evidence("bank", 0.0, -0.2, 0.03, 16), Evidence("recent", 0.0, -0.3, 0.026, 200)), bank_size=16
     ),
@@ -458,11 +458,12 @@ SENTENCES = {
     "REFUSE: judged queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 50 "
     "judged queries 0.10 (+0.001 ± 0.010 nats per query). The right answers lose: popular targets look like hubs in "
     "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
-    "REFUSE: the bank has 1 different query, too few to learn from; no correction is served. The bank is too small or too "
-    "noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
+    "REFUSE: the bank has 1 different query, too few to learn from; no correction is served. The bank is too small or "
+    "too noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
-    "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch (give about 200 "
-    "recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this gallery; "
+    "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch "
+    "(give about 200 recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this "
+    "gallery; "
     "collect several times as many different queries.": judge((Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
     "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
@@ -506,7 +507,7 @@ def test_a_small_fit_warns_of_nothing_but_a_refusal(shop):
 
 
 def test_recent_queries_do_not_undo_what_judged_ones_said(shop):
-    hub = np.full(RECENT, fitted(shop, strength=1).bias.argmin())  # right for everybody
+    hub = fitted(shop, strength=1).bias.argsort()[np.arange(RECENT) % 2]  # two that are right for everybody
     correction = fitted(shop, recent=shop["recent"], judged=hub, judged_queries=shop["asked"])
     assert correction.verdict.decision == "refuse"
     again = unhub.guard(correction, recent=shop["recent"])

@@ -129,5 +129,5 @@ def test_a_method_beside_a_correction_learns_from_the_same_bank(shop):
     result = unhub.evaluate(correction=correction, targets=shop["targets"], **test, methods=["none", "sn", "is"])
     row, other = result["is"], unhub.fit("is", **data)
     assert row.settings["tau"] == other.settings["tau"]
-    np.testing.assert_array_equal(row.bias, other.served_bias)
+    np.testing.assert_allclose(row.bias, other.served_bias, atol=1e-6)
     assert row.verdict.strength == other.strength

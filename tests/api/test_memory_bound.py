@@ -98,7 +98,7 @@ import re, torch, unhub
 def used():
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) << 10
 vectors = torch.nn.functional.normalize(torch.randn(8000, 16))
-correction = unhub.fit("dn", targets=vectors[:5000], query_bank=vectors[:200], memory="64MB")
+correction = unhub.fit("dn", targets=vectors[:5000], query_bank=vectors[5000:5200], memory="64MB")
 correction.search(vectors[:500])
 before = used()
 correction.search(vectors)

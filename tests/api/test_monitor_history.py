@@ -82,7 +82,7 @@ def test_runs_at_once_lose_nothing(tmp_path):
         ({"hubs": {"cat": "many"}}, "its cat is not a whole number from 0 to 1099511627776"),
         ({"hubs": {str(each): 1 for each in range(60)}}, "its hubs is not a table of at most 50 values"),
         ({"figures": {"strength": [0.5]}}, "its strength is not a number with its standard error"),
-        ({"figures": {"strength": [0.5, -1]}}, "its strength is not a number from 0 to 1e+300"),
+        ({"figures": {"strength": [0.5, -1]}}, "its strength is not a number from 0 to 1e+100"),
         ({"figures": {"strength": [0.5, 0]}}, "it has no gain"),
         ({"figures": {"speed": [0.5, 0]}}, "its figures are not a table of strength, judged strength, gain, churn, "),
     ],

@@ -16,7 +16,7 @@ import pytest
 
 from unhub.cli import main
 
-TARGETS, QUERIES, BANK, RECENT, DIM = 40, 40, 120, 120, 16
+TARGETS, QUERIES, BANK, RECENT, DIM = 40, 40, 300, 120, 16
 
 
 @dataclass(frozen=True)

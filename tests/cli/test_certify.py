@@ -50,7 +50,9 @@ def test_hits_of_a_store_are_compared_with_exact_search(run: Run) -> None:
     found = json.loads(run(*words).out)
     assert found["certificate"]["set_share"] > 0.9
     assert found["comparison"]["sentence"] == ("The index has the 3 best targets of exact search for 40 of 40 queries.")
-    assert json.loads(run(*words, "--exact").out).keys() == {"schema_version", "correction", "queries", "certificate"}
+    assert json.loads(run(*words, "--exact").out).keys() == {
+        "schema_version", "correction", "decision", "strength", "queries", "certificate",
+    }  # fmt: skip
 
 
 def test_a_store_that_lost_an_item_is_noticed(run: Run) -> None:

@@ -25,7 +25,7 @@ def test_ready_files_lead_to_a_command_that_runs(run: Run) -> None:
     assert (ended.code, ended.err) == (0, "")
     assert "\nready\n" in ended.out
     assert "relevant: 40 pairs, 1 to 1 for each query" in ended.out
-    assert "a fit of sn or dbsn reads 120 x 40 x 16, 19 kB of scores" in ended.out
+    assert "a fit of sn or dbsn reads 300 x 40 x 16, 48 kB of scores" in ended.out
     assert "plan: cached: scores are computed once" in ended.out
     words = next_command(ended.out)
     assert words[0] == "evaluate"
@@ -101,7 +101,7 @@ def test_matrices_must_share_their_axes(run: Run) -> None:
     found = json.loads(run("check", *flags, "--json").out)
     assert len(found["problems"]) == 2
     assert f"--query-bank-scores has 30 columns but --scores has {TARGETS} columns" in found["problems"][0]
-    assert "--cross-bank-scores has 7 rows but --query-bank-scores has 120 rows" in found["problems"][1]
+    assert "--cross-bank-scores has 7 rows but --query-bank-scores has 300 rows" in found["problems"][1]
 
 
 def test_facts_for_programs(run: Run) -> None:
@@ -109,9 +109,9 @@ def test_facts_for_programs(run: Run) -> None:
     found = json.loads(run("check", *VECTORS, "--json").out)
     assert found["ready"] is True
     assert found["files"]["targets"]["ids"] is True
-    assert (found["files"]["query_bank"]["rows"], found["files"]["query_bank"]["dtype"]) == (120, "float32")
+    assert (found["files"]["query_bank"]["rows"], found["files"]["query_bank"]["dtype"]) == (300, "float32")
     assert found["scores"]["tau_auto"] * 3 == pytest.approx(found["scores"]["std"])
-    assert found["cost"]["whole_bytes"] == 120 * 40 * 4
+    assert found["cost"]["whole_bytes"] == 300 * 40 * 4
     assert found["cost"]["seconds"] < 1
 
 

@@ -54,7 +54,7 @@ def test_json_says_the_same(run: Run, dump: Path) -> None:
     assert (told["queries"], told["targets"], told["left_out"], told["divided_by"]) == (QUERIES, TARGETS, 0, 100.0)
     assert told["parts"]["banks.val.scores"] == {
         "file": "bank_val_scores.npy",
-        "shape": [120, TARGETS],
+        "shape": [300, TARGETS],
         "source": str(dump / "bank_scores.pkl"),
     }
     assert len(told["said"]) == 2

@@ -61,7 +61,7 @@ def test_a_new_hub_ends_with_3(run: Run) -> None:
     rng = np.random.default_rng(0)
     run(*MONITOR, "--k", "3")
     recent = np.load("recent.npy")
-    recent[:40] = unit(np.load("targets.npy")[9] + 0.1 * rng.normal(size=(40, DIM)))
+    recent[:36] = unit(np.load("targets.npy")[9] + 0.1 * rng.normal(size=(36, DIM)))
     np.save("recent.npy", recent)
     ended = run(*MONITOR, "--k", "3")
     assert ended.code == 3, ended.out

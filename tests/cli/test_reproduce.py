@@ -25,7 +25,7 @@ def test_init_writes_a_template_and_never_over_a_file(run: Run, folder: Path) ->
 
 def test_check_says_what_can_be_made(run: Run, folder: Path) -> None:
     told = json.loads(run("check", "experiment.toml", "--json").out)
-    assert told["parts"]["banks.val.queries"] == [120, 16]
+    assert told["parts"]["banks.val.queries"] == [300, 16]
     assert told["tables"]["banks"] == {"can_be_made": True, "lacks": None}
     assert told["problems"] == []
     shown = run("check", "experiment.toml").out

@@ -22,6 +22,7 @@ from unhub.core.bias import Status
 from unhub.core.fingerprint import SKETCHES, fingerprint
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.core.plan import in_words
+from unhub.dataset.evidence import FEWEST_JUDGED, FEWEST_RECENT
 from unhub.foundation import field_checks as checked
 from unhub.foundation.errors import InputError
 from unhub.foundation.regular_files import open_regular
@@ -106,6 +107,8 @@ _VERDICT_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "reason": partial(checked.one_of, known=get_args(Reason)),
     "evidence": partial(checked.tables, most=len(get_args(Source))),
 }
+FEWEST_OF: Mapping[str, int] = {"bank": 1, "recent": FEWEST_RECENT, "judged": FEWEST_JUDGED}
+"""queries without which there is no evidence of a kind"""
 _EVIDENCE_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "source": partial(checked.one_of, known=get_args(Source)),
     "strength": _SHARE,
@@ -223,6 +226,8 @@ def check_header(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor
     _agree(bool(chosen.potentials) == ("potentials" in tensors), "its potentials do not fit its method")
     if metadata["schema_version"] > 1:
         check_verdict(metadata["verdict"])
+        tau, own = metadata["verdict"]["tau"], chosen.temperature
+        _agree(tau is None or own is None or math.isclose(tau, float(own)), "its verdict is of another temperature")
     else:
         _agree(chosen.strength != "auto", "its strength was never settled")
     _agree(
@@ -237,11 +242,16 @@ def check_verdict(verdict: Mapping[str, Any]) -> None:
     """Raises ValueError unless a saved verdict could have been given: every field by its type and range."""
     for name, check in _VERDICT_FIELDS.items():
         check(verdict, name)
-    strength, refused = verdict["strength"], verdict["decision"] == "refuse"
-    _agree(verdict["reason"] == "judged" or not refused, "its verdict does not fit its strength")
+    strength = verdict["strength"]
+    fits = verdict["reason"] == "judged" or verdict["decision"] == "apply"
+    _agree(fits, "its verdict does not fit its strength")
     for each in verdict["evidence"]:
         for name, check in _EVIDENCE_FIELDS.items():
             check(each, name)
+        _agree(each["queries"] >= FEWEST_OF[each["source"]], "its verdict has evidence of too few queries")
+        more = each["with_all"]
+        only = more is None or (each["source"] == "recent" and more > each["strength"])
+        _agree(only, "its verdict has evidence that does not fit itself")
     sources = [each["source"] for each in verdict["evidence"]]
     _agree(len(set(sources)) == len(sources), "its verdict has two pieces of evidence of one kind")
     if verdict["reason"] == "judged":
@@ -277,6 +287,8 @@ def check_values(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], c
     for name, tensor in tensors.items():
         _agree(_finite(tensor), f"its {name} is not finite")
     _agree("query_weight" not in tensors or bool((tensors["query_weight"] > 0).all()), "a weight is not positive")
+    most = float(np.abs(tensors["bias"]).max()) * (1 + ROUNDED) + ROUNDED
+    _agree(abs(metadata.get("linear") or 0.0) <= most, "its linear term is larger than its bias")
     known = fingerprint(tensors["digests"]) if "digests" in tensors else None
     _agree(metadata["fingerprint"] == known, "its fingerprint does not fit")
 

@@ -17,8 +17,16 @@ from unhub.core.logsumexp import LARGE_TAU
 from unhub.core.parameters import Temperature, count, seed_number
 from unhub.core.plan import Plan, for_scores, in_words, plan
 from unhub.dataset import Dataset, Task
-from unhub.dataset.bank_audit import Finding, bank_findings, duplicate_findings, language_findings, own_gallery
+from unhub.dataset.bank_audit import (
+    Finding,
+    bank_findings,
+    duplicate_findings,
+    language_findings,
+    own_gallery,
+    size_findings,
+)
 from unhub.dataset.dataset import BANK
+from unhub.dataset.evidence import FRESH
 from unhub.dataset.reader import same_rows
 from unhub.dataset.sources import ARGUMENTS
 from unhub.dataset.traffic import Traffic, traffic_of
@@ -218,6 +226,9 @@ def check(
     target_ids: Any = None,
     query_weight: Any = None,
     target_prior: Any = None,
+    recent: Any = None,
+    judged: Any = None,
+    judged_queries: Any = None,
     clicks: Any = None,
     metric: Similarity = "cosine",
     normalize: bool = False,
@@ -234,7 +245,8 @@ def check(
     data: a Dataset, or the path of an experiment file, in place of the arrays below.
     bank: the bank whose fit is planned; the first by default.
     queries, targets, scores, relevant, query_bank, target_bank, query_bank_scores, cross_bank_scores,
-    target_bank_scores, query_ids, target_ids, query_weight, target_prior: as in ``evaluate``; give what you have.
+    target_bank_scores, query_ids, target_ids, query_weight, target_prior, recent, judged, judged_queries: as in
+    ``evaluate``; give what you have.
     clicks: which targets were clicked for which bank query; they tell whether some targets are popular.
     metric: "cosine" or "ip". normalize: scale vectors to unit length.
     allow_overlap: test queries may be in the bank. allow_empty: queries without a relevant target are left out.
@@ -341,7 +353,8 @@ class _Checker:
         data, parts = self.data, {}
         each_bank = ("queries", "targets", "scores", "cross_scores", "target_scores")
         of_banks = ((bank, part) for bank in data.banks for part in each_bank)
-        for bank, part in ((None, "targets"), (None, "queries"), (None, "scores"), *of_banks):
+        whole = ((None, part) for part in ("targets", "queries", "scores", *FRESH))
+        for bank, part in (*whole, *of_banks):
             if data.source(part, bank) is None:
                 continue
             seen = data.inspect(part, bank, progress=self.progress)
@@ -421,7 +434,7 @@ class _Checker:
         """What looks wrong with the bank; a bank that is the gallery is a problem, as it is for a fit."""
         task = replace(task, masked=self.data.ignore_self)
         own = self.tried(bank, own_gallery, task, judged=True) or ()
-        return (*own, *duplicate_findings(task), *bank_findings(task), *self.languages(bank))
+        return (*own, *size_findings(task), *duplicate_findings(task), *bank_findings(task), *self.languages(bank))
 
     def languages(self, bank: str | None) -> tuple[Finding, ...]:
         """Whether the bank is in another script than the queries, or than the targets where those have no texts."""

@@ -117,7 +117,9 @@ class Correction:
 
     def at(self, strength: float) -> Correction:
         """The same correction at a strength of your own, whatever the verdict was."""
-        return self.with_verdict(given(strength_number("strength", strength)))
+        its = self.verdict
+        facts: Any = {"bank_size": its.bank_size, "duplicates": its.duplicates, "own_log": its.own_log, "tau": its.tau}
+        return self.with_verdict(given(strength_number("strength", strength), **facts))
 
     def with_verdict(self, verdict: Verdict) -> Correction:
         """The same correction under another verdict, as ``unhub.guard`` gives it."""

@@ -18,6 +18,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray
 from unhub.foundation.wording import argument, setting
 from unhub.methods import AdditiveMethod, Method
+from unhub.methods.sn_dbsn import CappedSN
 from unhub.methods.strength import (
     CAUTION,
     Evidence,
@@ -40,6 +41,9 @@ KEPT_SHARE = 4
 """one part of the memory in so many may hold the scores of a small bank"""
 FOR_EACH_TARGET = 64
 """bytes that the biases without one part of the bank take for each target, beside the scores"""
+MOST_FOR_PARTS = 2
+"""one part of the memory in so many is the most for that; where five parts would take more, one is held out"""
+UNCAPPED = "{} takes the popular targets of an own log for hubs, since its scores are not capped; sn's are."
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (
@@ -136,12 +140,18 @@ def judge_again(correction: Correction, evidence: tuple[Evidence, ...], tau: flo
 def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
     """The bias of a method on the task that it learns from, and the verdict on it; method: resolved."""
     banks = task.banks
+    unused = () if method.name == "none" else _unused(task)
     if method.strength != "auto":
-        return GuardedBias(method.estimate(banks), given(method.strength))
+        facts: Any = {"bank_size": banks.queries.shape[0], "duplicates": task.repeated, "own_log": task.own_log}
+        notes = tuple(f"{argument(each)} was not used: a strength was given." for each in unused)
+        return GuardedBias(method.estimate(banks), given(method.strength, **facts), notes=notes)
     if task.own_bank:
-        return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"))
+        notes = tuple(f"{argument(each)} was not used: the test queries are the bank." for each in unused)
+        return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"), notes=notes)
     scale = spread(banks.queries) if task.spread is None else task.spread
-    own = replace(_judged_bias(method, task, scale), notes=task.fresh.notes)
+    uncapped = task.own_log and method.name != "none" and not isinstance(method, CappedSN)
+    notes = (*task.fresh.notes, *((UNCAPPED.format(method.name),) if uncapped else ()))
+    own = replace(_judged_bias(method, task, scale), notes=notes)
     if task.clicks is None:
         return own
     if own.judged is None:
@@ -156,24 +166,31 @@ def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
     return replace(own, notes=(*own.notes, UNWANTED_CLICKS))
 
 
+def _unused(task: Task) -> tuple[str, ...]:
+    """The names of evidence that was given."""
+    evidence = {"recent": task.fresh.recent, "judged": task.fresh.judged, "clicks": task.clicks}
+    return tuple(name for name, value in evidence.items() if value is not None)
+
+
 def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBias:
     """The bias, also estimated without some of the bank, and what the queries left out and the fresh ones say."""
-    size = task.banks.queries.shape[0]
-    banks = replace(task.banks, held_out=held_out_rows(size))
-    memory = max(1, banks.execution.bytes - FOR_EACH_TARGET * len(banks.held_out) * banks.queries.shape[1])
+    size, gallery = task.banks.queries.shape
+    limit, parts = task.banks.execution.bytes, held_out_rows(size)
+    if FOR_EACH_TARGET * len(parts) * gallery > limit // MOST_FOR_PARTS:
+        parts = parts[:1]
+    banks = replace(task.banks, held_out=parts)
+    memory = max(limit // MOST_FOR_PARTS, limit - FOR_EACH_TARGET * len(parts) * gallery)
     if len(banks.held_out) > 1 and 4 * banks.queries.shape[0] * banks.queries.shape[1] <= memory // KEPT_SHARE:
         banks = replace(banks, queries=in_memory(banks.queries))  # all of them are read again, to judge by
         memory -= memory // KEPT_SHARE
     banks = replace(banks, execution=replace(banks.execution, memory=memory))
-    bias = finite(method, method.estimate(banks), banks.queries.shape[1])
+    bias = finite(method, method.estimate(banks), gallery)
     tau = judging_temperature(method, scale)
     linear = linear_term(banks, bias.values)
-    evidence: tuple[Evidence, ...] = ()
-    judged = None
+    as_kept = bias.values.astype(np.float32).astype(np.float64)  # in a correction, for later verdicts
+    evidence, judged = from_fresh(method, as_kept, tau, linear, task.fresh, banks.execution)
     if banks.held_out:
-        kept = bias.values.astype(np.float32).astype(np.float64)  # as a correction keeps it, for later verdicts
-        fresh, judged = from_fresh(method, kept, tau, linear, task.fresh, banks.execution)
-        evidence = (from_bank(method, banks, _held_out(method, banks, bias), tau), *fresh)
+        evidence = (from_bank(method, banks, _held_out(method, banks, bias), tau), *evidence)
     verdict = judge(evidence, bank_size=size, duplicates=task.repeated, own_log=task.own_log, tau=tau)
     return GuardedBias(replace(bias, held_out=()), verdict, linear, judged)
 

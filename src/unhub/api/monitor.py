@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,10 @@ def _date(given: str | None) -> str:
         when = datetime.fromisoformat(given)
     except (TypeError, ValueError):
         raise InputError("date", f"is {given!r}", "write it as 2026-11-18 or 2026-11-18T09:30") from None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+    when = (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+    if when > datetime.now(UTC) + timedelta(days=1):
+        raise InputError("date", f"is {given!r}, which is still to come", "say when the queries were asked")
+    return when.isoformat()
 
 
 def _hubs(found: RecentFigures, k: int) -> IntArray:

@@ -101,8 +101,8 @@ class Verdict:
     def binding(self) -> Evidence | None:
         """The evidence that decides; None where there is none.
 
-        It has the smallest strength, and is the latest kind where they are equal. Of a refusal it is the first kind that
-        is too weak: held-out queries of a bank that is noise say it all, and so do recent queries of a mismatched one.
+        It has the smallest strength, and is the latest kind where they are equal. Of a refusal it is the first kind
+        that is too weak: held-out queries of a bank that is noise say it all, as recent ones do of a mismatched bank.
         """
         if not self.served:
             return next((each for each in self.evidence if each.strength < WEAKER), None)
@@ -145,8 +145,8 @@ class Verdict:
         least = self.binding
         if least is None:
             return (
-                f"REFUSE: the bank has {counted(self.bank_size, 'different query')}, too few to learn from; no correction "
-                f"is served."
+                f"REFUSE: the bank has {counted(self.bank_size, 'different query')}, too few to learn from; no "
+                f"correction is served."
             )
         return (
             f"REFUSE: {NAMES[least.source]} support a strength of {least.strength:.2f}, below {WEAKER:g}; no "
@@ -208,9 +208,9 @@ def _with_all(evidence: Evidence) -> str:
     return f"; {strength:.2f} with the {left_out:,} that gain the most" if left_out else ""
 
 
-def given(strength: float) -> Verdict:
-    """The verdict of a strength that the user chose."""
-    return Verdict("apply", strength, reason="given")
+def given(strength: float, **facts: Any) -> Verdict:
+    """The verdict of a strength that the user chose; facts: bank_size, duplicates, own_log and tau, for later ones."""
+    return Verdict("apply", strength, reason="given", **facts)
 
 
 def judge(

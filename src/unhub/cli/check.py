@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 FILES = (
     "targets", "queries", "query_bank", "target_bank", "scores", "query_bank_scores", "cross_bank_scores",
     "target_bank_scores", "relevant", "target_ids", "query_ids", "query_weight", "target_prior",
-    "clicks",
+    "recent", "judged", "judged_queries", "clicks",
 )  # fmt: skip
 SETTINGS = ("metric", "normalize", "memory", "allow_overlap", "tau")
-OF_FIT = ("targets", "query_bank", "target_bank", "target_ids", "query_weight", "target_prior")
+OF_FIT = (
+    "targets", "query_bank", "target_bank", "target_ids", "query_weight", "target_prior", "recent", "judged",
+    "judged_queries",
+)  # fmt: skip
 
 
 def command(
@@ -44,6 +47,9 @@ def command(
     query_ids: options.QueryIds = None,
     query_weight: options.QueryWeight = None,
     target_prior: options.TargetPrior = None,
+    recent: options.Recent = None,
+    judged: options.Judged = None,
+    judged_queries: options.JudgedQueries = None,
     clicks: options.Clicks = None,
     metric: options.Similarity = "cosine",
     normalize: options.Normalize = False,
@@ -57,6 +63,7 @@ def command(
     \b
     Examples:
       unhub check --targets targets.npy --query-bank bank.npy
+      unhub check --targets targets.npy --query-bank bank.npy --recent recent.npy
       unhub check --targets targets.npy --query-bank bank.npy --tau 0.01 --memory 2GB
       unhub check --queries queries.npy --targets targets.npy --relevant relevant.tsv --query-bank bank.npy --json
       unhub check experiment.toml

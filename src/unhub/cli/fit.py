@@ -204,9 +204,11 @@ def _next(correction: Correction, out: str) -> list[str]:
     if "popularity" in verdict.checked:
         fresh += " --judged JUDGED.tsv --judged-queries JUDGED.npy"
     if not verdict.served:
+        binding = verdict.binding
+        again = [f"unhub guard {file} {fresh} -o {file}   (judges this one by other queries)"]
         return [
             f"unhub fit ... -o {file}   (again, with another bank)",
-            f"unhub guard {file} {fresh} -o {file}   (judges this one by other queries)",
+            *([] if binding is None or binding.source == "bank" else again),
         ]
     check = f"unhub guard {file} {fresh} -o {file}   (does the bank fit what is asked now?)"
     ask = [check] if verdict.reason == "judged" and "mismatch" in verdict.unchecked else []

@@ -105,7 +105,7 @@ def command(
     if checks and address is not None:
         checks["comparison"] = checks["certificate"].compare(corrected)
     titles, rows = _rows(vectors.ids, corrected, uncorrected)
-    plain = _plain(titles, rows, correction) | {name: each.to_dict() for name, each in checks.items()}
+    plain = _plain(titles, rows, loaded, correction) | {name: each.to_dict() for name, each in checks.items()}
     if out is not None:
         _write(out, titles, rows, plain)
     if json:
@@ -231,13 +231,14 @@ def _hit(hits: Hits, query: int, place: int) -> list[Any]:
     return ["", ""] if found is None else [str(found), round(float(hits.scores[query, place]), 6)]
 
 
-def _plain(titles: tuple[str, ...], rows: list[list[Any]], correction: str) -> dict[str, Any]:
-    """The hits by query, as plain data."""
+def _plain(titles: tuple[str, ...], rows: list[list[Any]], loaded: Correction, file: str) -> dict[str, Any]:
+    """The hits by query and how strongly they are corrected, as plain data."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row[0], []).append(dict(zip(titles[1:], row[1:], strict=True)))
     queries = [{"query": query, "hits": hits} for query, hits in found.items()]
-    return {"schema_version": console.SCHEMA_VERSION, "correction": correction, "queries": queries}
+    its = {"correction": file, "decision": loaded.verdict.decision, "strength": loaded.strength}
+    return {"schema_version": console.SCHEMA_VERSION, **its, "queries": queries}
 
 
 def _write(out: str, titles: tuple[str, ...], rows: list[list[Any]], plain: dict[str, Any]) -> None:

@@ -25,6 +25,8 @@ SLACK = 2.0
 OF_ANY = 0.2
 """copies lie at most at this share of the distance of two rows taken at random, of which nine tenths are nearer: where
 one number is large in every row, rounding to 8 bits is coarse, but different rows are no copies"""
+SUMMED = 2e-6
+"""what sums of float32 in another order move a projection, as a share of its size: equal rows may differ by that"""
 WIDE = 16
 """numbers in a vector from which NEAR holds; shorter ones come that close by chance, and only rounding is looked for"""
 NARROW = 4
@@ -80,7 +82,8 @@ def sketches_of(rows: Sliceable, *, unit: bool) -> Sketches:
         reach[part] = SLACK * largest * scale * np.float32(np.sqrt(dim / 12) / EIGHT_BITS)
         if unit and dim >= WIDE:
             reach[part] = np.maximum(reach[part], np.float32(NEAR))
-    most = max(OF_ANY * _distance_of_any(values), NEAR if unit and dim >= WIDE else 0.0)
+    rounding = SUMMED * float(np.sqrt(np.square(values, dtype=np.float64).mean())) if values.size else 0.0
+    most = max(OF_ANY * _distance_of_any(values), NEAR if unit and dim >= WIDE else 0.0, rounding)
     return Sketches(values, np.minimum(reach, np.float32(most)) if dim >= NARROW else np.zeros_like(reach))
 
 

@@ -15,10 +15,11 @@ from unhub.dataset.galleries import some_rows
 from unhub.dataset.task import Task
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
-from unhub.foundation.wording import argument, setting
+from unhub.foundation.wording import argument, counted, setting
 from unhub.io import Rows
+from unhub.methods.strength import FEWEST
 
-Kind = Literal["targets", "duplicates", "lengths", "model", "language"]
+Kind = Literal["targets", "size", "duplicates", "lengths", "model", "language"]
 
 SAMPLE = 2048
 """rows that are looked at, evenly spaced: enough to know a share within two percent"""
@@ -94,6 +95,15 @@ def bank_findings(task: Task) -> tuple[Finding, ...]:
     return (*_lengths(left, right, name, unit=task.unit), *_model(left, right, name))
 
 
+def size_findings(task: Task) -> tuple[Finding, ...]:
+    """Whether there are too few different queries in the bank to be judged by its own."""
+    count = task.banks.queries.shape[0] if task.own_bank else task.distinct.banks.queries.shape[0]
+    if task.own_bank or count >= FEWEST:
+        return ()
+    few = f"the bank has {counted(count, 'different query')}, and fewer than {FEWEST} cannot judge themselves"
+    return (Finding("size", f"{few}; collect about 100 or more."),)
+
+
 def duplicate_findings(task: Task) -> tuple[Finding, ...]:
     """How much of the bank repeats another query; task: with its copies."""
     if task.own_bank:
@@ -102,10 +112,10 @@ def duplicate_findings(task: Task) -> tuple[Finding, ...]:
     if distinct.repeated < MANY_COPIES:
         return ()
     size, left = task.banks.queries.shape[0], distinct.banks.queries.shape[0]
-    counted = f"{setting('duplicates', 'weigh')} counts them as often as they come"
+    weighed = f"{setting('duplicates', 'weigh')} counts them as often as they come"
     sentence = (
         f"{size - left:,} of {size:,} bank queries repeat another one, exactly or up to rounding; with "
-        f"{setting('strength', 'auto')} each counts once, and {counted}."
+        f"{setting('strength', 'auto')} each counts once, and {weighed}."
     )
     return (Finding("duplicates", sentence),)
 
@@ -150,6 +160,8 @@ def _lengths(bank: FloatArray, targets: FloatArray, name: str, *, unit: bool) ->
 
 
 def _model(bank: FloatArray, targets: FloatArray, name: str) -> Iterator[Finding]:
+    if len(np.unique(bank, axis=0)) < FEWEST:
+        return
     seen = shared_space(bank, targets)
     if seen is not None and seen.unrelated:
         yield Finding(

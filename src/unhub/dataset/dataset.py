@@ -199,6 +199,8 @@ class Dataset:
 
     def _refuse_mixture(self) -> None:
         vectors = {part: self._sources[part] for part in ("queries", "targets")}
+        if not isinstance(self.own_log, bool):
+            raise InputError("own_log", f"is {self.own_log!r}", "use True or False")
         if is_clicks(self._sources["target_prior"]) and self._sources["clicks"] is None:
             raise InputError("target_prior", "is 'clicks', but there are none", f"give {argument('clicks')} too")
         matrices = {"scores": self._sources["scores"]}
@@ -464,7 +466,7 @@ class Dataset:
     def clicked(self, bank: str | None, size: int) -> FloatArray:
         """How often each target was clicked, whatever the prior; size: how many bank queries."""
         with self.words(bank), self._lock:
-            return self._once(("clicks",), lambda: self._read_clicks(bank, size))
+            return self._once(_key("clicks", bank), lambda: self._read_clicks(bank, size))
 
     def _read_clicks(self, bank: str | None, size: int) -> FloatArray:
         rows = self._vectors("queries", bank) if self.kind == "vectors" and bank is not None else None

@@ -30,6 +30,7 @@ MOST_IN_BANK = 0.5
 MOST_TARGETS = 0.5
 """share of recent queries that are targets from which they are the gallery, not queries"""
 REPEATED = "{:,} of {:,} recent queries were left out: they are in the bank, or repeat another recent query."
+JUDGE = f"say for about {WANTED_JUDGED} queries which target is right"
 CLICKS = (
     "raw clicks are not judgements: people click what was shown first, so that clicks only repeat the ranking as it "
     "is. Judge about 50 other queries by hand"
@@ -145,6 +146,8 @@ def _judged(
         if repeated >= MOST_IN_BANK * rows.size:
             raise InputError("judged", f"holds {repeated:,} queries of the bank, as a log's clicks do", CLICKS)
     rows = _fresh_rows(asked, bank, rows, unit=unit)
+    if len(rows) >= FEWEST_JUDGED and len(np.unique(whole.rows(rows).targets)) == 1:
+        raise InputError("judged", "names one target for every query, as if it had not been filled in", JUDGE)
     if len(rows) < FEWEST_JUDGED:
         raise InputError(
             "judged",

@@ -236,7 +236,7 @@ def score_task(
 
 def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
     """The task with its relevance; where the test queries are the bank, their diagonal is masked if so agreed."""
-    task = _of_traffic(data, task)
+    task = _of_traffic(data, task, clicked=not own_bank)
     assert task.scores is not None
     banks: Banks = task.banks
     if data.ignore_self:
@@ -254,9 +254,13 @@ def _tested(data: Dataset, task: Task, *, own_bank: bool) -> Task:
     )
 
 
-def _of_traffic(data: Dataset, task: Task) -> Task:
-    """The task with what is known of the traffic that its bank comes from."""
-    clicks = None if task.direction == "reverse" else data.click_counts(task.bank, task.banks.queries.shape[0])
+def _of_traffic(data: Dataset, task: Task, *, clicked: bool = True) -> Task:
+    """The task with what is known of the traffic that its bank comes from; clicked: whether clicks are of that bank."""
+    clicks = (
+        None
+        if task.direction == "reverse" or not clicked
+        else data.click_counts(task.bank, task.banks.queries.shape[0])
+    )
     unit = data._reader.scaled
     return replace(task, clicks=clicks, own_log=data.own_log, weighed=data.duplicates == "weigh", unit=unit)
 

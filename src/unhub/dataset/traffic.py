@@ -18,6 +18,8 @@ FEWEST_CLICKS = 100
 REPEATED, MOST_COMMON = 0.05, 5
 """share of the bank that repeats another query, and times that the most common one comes, in a log of popular queries:
 a file that was written twice has as many repeats, but each query twice"""
+FEWEST_DIFFERENT = 50
+"""different queries below which repeats are those of a bot or a test, not of people"""
 UNEVEN = 2.0
 """times as many pairs of clicks on one target as even traffic has; Zipf's law with .8 has 2.7 at 60 targets and more
 at larger galleries"""
@@ -67,7 +69,9 @@ def traffic_of(task: Task, clicks: FloatArray | None = None) -> Traffic:
         popular = uneven > max(UNEVEN, 1 + DEVIATIONS * np.sqrt(2 * len(clicks)) / clicks.sum())  # type: ignore[arg-type, union-attr]
         looks: Situation = "own_log" if popular else "even"
     else:
-        looks = "own_log" if repeated >= REPEATED and most >= MOST_COMMON else "unknown"
+        different = plain.banks.queries.shape[0]
+        popular = repeated >= REPEATED and most >= MOST_COMMON and different >= FEWEST_DIFFERENT
+        looks = "own_log" if popular else "unknown"
     advice = {"own_log": OWN_LOG, "even": EVEN, "unknown": UNKNOWN}[looks]
     names = {"own_log": "own_log, a log with popular targets", "even": "even", "unknown": "neither for sure"}
     return Traffic(looks, repeated, most, uneven, f"traffic looks like {names[looks]}: {said}. {advice}")

@@ -89,6 +89,8 @@ def read_relevance(
             rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty
         )
     if partial and values.dtype.kind in "iu" and len(values) == queries:
+        if values.size and values.min() < -1:
+            raise InputError(f"{where} holds {values.min()}; write -1 for a query that nobody has judged.")
         rows = np.flatnonzero(values >= 0)
         return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True)
     if values.dtype.kind != "b":

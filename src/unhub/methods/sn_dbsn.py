@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from unhub.core.arrays import host
+from unhub.core.arrays import host, namespace
 from unhub.core.bias import Bias
 from unhub.core.parameters import (
     Strength,
@@ -30,7 +30,6 @@ from unhub.scores import (
     SinkhornOperator,
     blocks,
     column_logsumexp,
-    second_best,
     spread,
 )  # fmt: skip
 from unhub.scores.views import CappedAt
@@ -121,8 +120,9 @@ class CappedSN(Sinkhorn):
 
     def estimate(self, banks: Banks) -> Bias:
         """The bias; beside the potential of each bank query, its second best score."""
-        bias = self._balance(self.reads(banks.queries), banks)
-        caps = np.concatenate([host(second_best(block)) for _, block in blocks(banks.queries)])
+        capped = self.reads(banks.queries)
+        bias = self._balance(capped, banks)
+        caps = np.concatenate([host(namespace(block).max(block, axis=1)) for _, block in blocks(capped)])
         return replace(bias, potentials=np.stack((cast(FloatArray, bias.potentials), caps)))
 
     def bias_of(self, banks: Banks, potentials: FloatArray | None) -> FloatArray:

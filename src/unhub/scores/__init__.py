@@ -20,7 +20,6 @@ from unhub.scores.views import (
     cap,
     columns,
     rows,
-    second_best,
     with_progress,
 )  # fmt: skip
 
@@ -28,6 +27,6 @@ __all__ = [
     "Banks", "Budget", "CachedScores", "CappedScores", "EmbeddingScores", "FitObserver", "Fold", "JoinedScores",
     "MaskedScores", "MatrixScores", "ProgressSource", "ScoreSource", "SinkhornOperator", "Spread", "activation_set",
     "blocks", "cap", "column_logsumexp", "column_means", "column_moments", "column_top", "columns", "fold",
-    "in_memory", "in_parts", "row_logsumexps", "rows", "search", "second_best", "select", "select_banks", "spread",
+    "in_memory", "in_parts", "row_logsumexps", "rows", "search", "select", "select_banks", "spread",
     "whole_matrix", "with_progress", "without",
 ]  # fmt: skip

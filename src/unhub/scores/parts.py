@@ -36,10 +36,11 @@ class PartedScores(DelegatingSource):
 
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The scores of the rows that are there, in their order."""
-        return self._there.read(start, stop, out)
+        return self.unparted.read(start, stop, out)
 
     @cached_property
-    def _there(self) -> ScoreSource:
+    def unparted(self) -> ScoreSource:
+        """The rows that are there as one source; folds over some of its columns keep no states, which would be many."""
         if self.without is None:
             return self.source
         others = [rows for part, rows in enumerate(self.parts) if part != self.without]

@@ -109,7 +109,15 @@ class CappedScores(DelegatingSource):
     def read(self, start: int, stop: int, out: FloatArray | None = None) -> FloatArray:
         """The scores, capped: in ``out`` if they came there, else in a copy."""
         scores = self.source.read(start, stop, out)
-        return cap(scores, second_best(scores), in_place=scores is out)
+        if scores.shape[1] < 2:
+            return scores
+        if not is_numpy(scores):
+            return cap(scores, scores.topk(2, dim=1).values[:, 1])  # type: ignore[attr-defined]
+        capped = scores if scores is out else scores.copy()
+        best = np.arange(len(capped)), capped.argmax(axis=1)  # no other score of a row is above the second best one
+        capped[best] = -np.inf
+        capped[best] = capped.max(axis=1)
+        return capped
 
 
 @dataclass(frozen=True)
@@ -123,18 +131,6 @@ class CappedAt(DelegatingSource):
         """The scores, capped."""
         scores = self.source.read(start, stop, out)
         return cap(scores, like(self.caps[start:stop], scores, scores.dtype), in_place=scores is out)
-
-
-def second_best(scores: FloatArray) -> FloatArray:
-    """The second largest score of each row; the largest where there is no other: (rows,)."""
-    if scores.shape[1] < 2:
-        best: FloatArray = scores[:, 0]
-        return best
-    if is_numpy(scores):
-        second: FloatArray = np.partition(scores, -2, axis=1)[:, -2]
-        return second
-    two: FloatArray = scores.topk(2, dim=1).values[:, 1]  # type: ignore[attr-defined]
-    return two
 
 
 def cap(scores: FloatArray, caps: FloatArray, *, in_place: bool = False) -> FloatArray:
@@ -264,6 +260,7 @@ def columns(source: ScoreSource, left: int, right: int) -> ScoreSource:
     """The targets left..right of a source; of embeddings no other score is computed."""
     if (left, right) == (0, source.shape[1]):
         return source
+    source = getattr(source, "unparted", source)
     if isinstance(source, ProgressSource):
         part = (right - left) / source.shape[1]
         return ProgressSource(columns(source.source, left, right), lambda rows: source.advance(rows * part))
