@@ -100,6 +100,17 @@ def banked(
     )  # fmt: skip
 
 
+def two_kinds(own: dict[str, np.ndarray], rng: np.random.Generator) -> Split:
+    """Captions that look for another caption of the same picture, in a gallery of captions and pictures."""
+    test = own["test_text"][np.argsort(own["test_text_target"], kind="stable")].reshape(1000, 5, -1)
+    gallery, pool = (
+        np.concatenate((test[:, 1], own["test_image"])),
+        np.concatenate((own["dev_text"], own["train_text"])),
+    )
+    likes = np.concatenate((own["train_text"], own["train_image"]))
+    return banked(test[:, 0], gallery, one_each(1000), pool, likes, {}, rng)
+
+
 def traffic(captions: np.ndarray, gallery: np.ndarray, popularity: str, rng: np.random.Generator) -> Split:
     """A log of the gallery's own traffic, Zipf .8 where targets are popular; R@1 is weighted by traffic.
 
@@ -253,6 +264,7 @@ def flickr_sets(data: Path) -> Iterator[RealSet]:
         texts, back = own["train_text"], {"another model": models[second]["dev_image"]}
         turned = own["test_image"], own["test_text"][first], one_each(len(first)), images, texts, back
         yield RealSet(f"{family} i2t", family, partial(banked, *turned))
+        yield RealSet(f"{family}, two kinds", family, partial(two_kinds, own), "two kinds")
         for part in ("test", "dev"):
             captions = own[f"{part}_text"][np.argsort(own[f"{part}_text_target"], kind="stable")]
             five = captions.reshape(-1, 5, captions.shape[1]).transpose(1, 0, 2)

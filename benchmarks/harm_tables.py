@@ -17,7 +17,7 @@ Rule = tuple[float, float]
 
 def visible(case: Case) -> bool:
     """Whether each query has one answer and none is really popular because it is a hub."""
-    return case["popularity"] not in ("classes", "on hubs", "near copies")
+    return case["popularity"] not in ("classes", "on hubs", "near copies", "two kinds")
 
 
 def averaged(splits: Sequence[Case]) -> list[Case]:
@@ -90,7 +90,7 @@ def print_kinds(cases: Sequence[Case], columns: Sequence[str] = ("full", "csls",
     groups: dict[str, list[Case]] = {}
     for case in cases:
         kind = case["kind"].split(":")[0] if case["kind"].startswith(("other", "made")) else case["kind"]
-        name = case["popularity"] in ("classes", "near copies") and f"{case['popularity']}, any bank"
+        name = case["popularity"] in ("classes", "near copies", "two kinds") and f"{case['popularity']}, any bank"
         groups.setdefault(name or (f"own log, {case['popularity']}" if kind == "own log" else kind), []).append(case)
     for kind, those in groups.items():
         line = f"{kind:>34}{len(those):>6}"

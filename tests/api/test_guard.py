@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import additive as literal
 from reference import guard as reference
+from reference.captioned_images import BANK, RECENT, TARGETS, captioned_images, unit
 
 import unhub
 from unhub import InputError
@@ -17,33 +18,10 @@ from unhub.scores.dual import WIDEST
 
 pytestmark = pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 
-TARGETS, BANK, RECENT = 60, 150, 80
-
-
-def unit(x):
-    return (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
-
 
 @pytest.fixture(scope="module")
 def shop():
-    """Images with hubs, captions of them as bank, recent and judged queries, and captions of another world."""
-    rng = np.random.default_rng(5)
-    common = rng.normal(size=24)
-    images = unit(rng.normal(size=(TARGETS, 24)) + rng.gamma(1.0, 0.4, size=(TARGETS, 1)) * common)
-
-    def captions(rows):
-        return unit(images[rows] + 0.12 * common + 0.2 * rng.normal(size=(len(rows), 24)))
-
-    bank, recent = captions(rng.integers(0, TARGETS, BANK)), captions(rng.integers(0, TARGETS, RECENT))
-    answers = rng.integers(0, TARGETS, RECENT)
-    return {
-        "targets": images,
-        "query_bank": bank,
-        "recent": recent,
-        "asked": captions(answers),
-        "answers": answers,
-        "elsewhere": unit(rng.normal(size=(BANK, 24)) - 3 * common),
-    }
+    return captioned_images()
 
 
 def fitted(shop, method="sn", **more):
@@ -122,6 +100,21 @@ def test_a_hundredth_of_the_recent_queries_does_not_decide(spam):
     assert (found.left_out, found.with_all is None) == ((2, False) if spam in (2, 3) else (0, True))
     assert found.gain == pytest.approx(np.mean([*[-0.01] * (200 - spam), *[3] * spam]) if spam < 20 else found.gain)
     assert judge((found,)).served == (spam == 20)
+
+
+def test_of_several_right_targets_the_mean_counts(shop):
+    answers = [{int(each), int(each + 7) % TARGETS, 3} for each in shop["answers"]]
+    correction = fitted(shop, judged=answers, judged_queries=shop["asked"])
+    asked, g, tau = shop["asked"] @ shop["targets"].T, correction.bias.astype(np.float64), correction.verdict.tau
+    right = np.zeros_like(asked, dtype=bool)
+    for row, targets in enumerate(answers):
+        right[row, list(targets)] = True
+    judged = next(each for each in correction.verdict.evidence if each.source == "judged")
+    best = reference.judged_strength(asked, g, tau, right)
+    assert 0 < best < 1
+    assert judged.strength == pytest.approx(best, abs=0.011)
+    gain = reference.judged_dual(asked, g, tau, best, right) - reference.judged_dual(asked, g, tau, 0, right)
+    assert judged.gain == pytest.approx(gain.mean() / tau, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", [name for name in unhub.ADDITIVE if name != "none"])
@@ -434,8 +427,8 @@ SENTENCES = {
     ),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 16 held-out bank queries 0.00 (-0.200 ± 0.030 nats per query at strength 1); 200 recent queries 0.00 "
-    "(-0.300 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is too small "
-    "or too noisy; collect more queries, at least 100 different ones.": judge(
+    "(-0.300 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is "
+    "too small or too noisy; collect more queries, at least 100 different ones.": judge(
         (Evidence("bank", 0.0, -0.2, 0.03, 16), Evidence("recent", 0.0, -0.3, 0.026, 200)), bank_size=16
     ),
     "REFUSE: recent queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 200 "
@@ -462,9 +455,10 @@ SENTENCES = {
     "too noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch "
-    "(give about 200 recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for this "
-    "gallery; "
-    "collect several times as many different queries.": judge((Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120),
+    "(give about 200 recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for "
+    "this gallery; collect several times as many different queries.": judge(
+        (Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120
+    ),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
     "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
         "apply", 1.0, reason="transductive"

@@ -27,14 +27,15 @@ def dual_slope(s, g, tau, strength, b=None):
     return shares(b, g.size) @ g - p @ g
 
 
-def likelihood(s, g, tau, strength, right):
-    """tau log of the probability of a right target under softmax((s_u + l g) / tau), for each judged query u
+def judged_dual(s, g, tau, strength, right):
+    """F with sum_j b_j g_j replaced by the mean of g over the right targets of each judged query u
 
-    right: (query, gallery) bool. Where each query has one right target, the mean differs by a constant from F(l) with
-    sum_j b_j g_j replaced by the mean of g over the right targets.
+    right: (query, gallery) bool. With one right target this is, up to a constant, tau times the log-likelihood of the
+    answer under softmax((s_u + l g) / tau).
     """
-    x = (np.asarray(s, dtype=np.float64) + strength * np.asarray(g, dtype=np.float64)) / tau
-    return tau * (log_sum_exp(np.where(right, x, -np.inf), axis=1) - log_sum_exp(x, axis=1))
+    g = np.asarray(g, dtype=np.float64)
+    x = (np.asarray(s, dtype=np.float64) + strength * g) / tau
+    return strength * (right @ g) / right.sum(axis=1) - tau * log_sum_exp(x, axis=1)
 
 
 def best_strength(value_of):
@@ -96,7 +97,7 @@ def robust_strength(s, g, tau, b=None):
 
 def judged_strength(s, g, tau, right):
     """l_judged: the most likely l, given the right targets"""
-    return best_strength(lambda strength: likelihood(s, g, tau, strength, right))
+    return best_strength(lambda strength: judged_dual(s, g, tau, strength, right))
 
 
 def decision(*strengths):

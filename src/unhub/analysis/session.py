@@ -54,7 +54,8 @@ MOST_TASKS = 4
 NOUNS = {"image": "images", "video": "videos", "audio": "recordings"}
 EXPERIMENTS = (".toml", ".yaml", ".yml")
 PARTS = (
-    "queries", "scores", "relevant", "targets", "target_bank", "captions", "target_captions", "bank_captions", "media",
+    "queries", "scores", "relevant", "targets", "target_bank", "recent", "judged", "judged_queries", "captions",
+    "target_captions", "bank_captions", "media",
 )  # fmt: skip
 """what can be given with a correction"""
 SHOWN = ("captions", "target_captions", "query_ids", "target_ids", "labels", "target_labels")

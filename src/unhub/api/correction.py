@@ -72,6 +72,8 @@ class Correction:
     _digests: IntArray | None = None
     _bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
     """of the banks as the fit read them, by name; a bank that has changed is neither saved nor used"""
+    _score_digests: IntArray | None = None
+    """of the bank's rows where it is scores, which the correction does not hold: they do not judge it later"""
     _sketches: FloatArray | None = None
     """of a gallery in a store, to tell rounding from another vector"""
 

@@ -122,7 +122,7 @@ def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> Ope
         targets=its.gallery(targets) if embedded else None, target_ids=None if embedded else its.ids, **fresh
     )
     data._own_reader = reader
-    queries = fresh_queries(data, reader, its.bias.size, its.query_bank)
+    queries = fresh_queries(data, reader, its.bias.size, its.query_bank, known=its._score_digests)
     first = queries.recent if queries.recent is not None else queries.judged.scores  # type: ignore[union-attr]
     tau = its.verdict.tau or judging_temperature(its.method, spread(first))
     return OpenedFresh(queries, tau, reader.execution(first))

@@ -231,6 +231,9 @@ class Dataset:
         relevant: Any = None,
         query_ids: Any = None,
         target_bank: Any = None,
+        recent: Any = None,
+        judged: Any = None,
+        judged_queries: Any = None,
         captions: Any = None,
         target_captions: Any = None,
         bank_captions: Any = None,
@@ -243,6 +246,7 @@ class Dataset:
         queries, or scores (query, gallery): what to ask; without them the queries of its bank are asked.
         relevant, query_ids, captions, target_captions, media: as for a Dataset.
         target_bank: for methods of two banks. bank_captions: what the queries of its bank say.
+        recent, judged, judged_queries: what other methods are judged by; the correction has its own verdict.
         """
         if not hasattr(correction, "query_bank"):
             advice = "give a Correction, as unhub.load returns it"
@@ -259,6 +263,9 @@ class Dataset:
             banks={FITTED_BANK: bank} if asks and scores is None and correction.query_bank is not None else {},
             query_ids=query_ids,
             target_ids=correction.ids if scores is not None else None,
+            recent=recent,
+            judged=judged,
+            judged_queries=judged_queries,
             captions=captions if asks else bank_captions,
             target_captions=target_captions,
             media=media,

@@ -40,6 +40,8 @@ FEWEST = 10
 """distinct bank queries without which there is nothing to hold out"""
 FINE, COARSE = 101, 21
 """strengths that are compared; fewer where a matrix of gallery x strengths would take much of the memory"""
+SINGLE = 1e-3
+"""queries beyond one that the weights must be worth, for a standard error"""
 MEMORY_SHARE = 16
 """one part of the memory in so many may be that matrix"""
 CAUTION = 0.5
@@ -132,12 +134,12 @@ def _smallest_supported(values: FloatArray, caution: float) -> int:
 
 
 def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """The standard error of the weighted mean of each column; infinite for a single query."""
-    count = len(values)
-    if count < 2:
+    """The standard error of the weighted mean of each column; infinite for a single query, or one that weighs all."""
+    size = float(1 / np.square(weight).sum())  # of a sample of equal weights that says as much
+    if size < 1 + SINGLE:
         return np.full(values.shape[1], np.inf)
     apart = values - weight @ values
-    errors: FloatArray = np.sqrt(np.square(weight) @ np.square(apart) * count / (count - 1))
+    errors: FloatArray = np.sqrt(np.square(weight) @ np.square(apart) * size / (size - 1))
     return errors
 
 

@@ -35,6 +35,9 @@ def report(
     relevant: Any = None,
     targets: Any = None,
     target_bank: Any = None,
+    recent: Any = None,
+    judged: Any = None,
+    judged_queries: Any = None,
     captions: Any = None,
     target_captions: Any = None,
     bank_captions: Any = None,
@@ -57,6 +60,7 @@ def report(
     relevant: with a correction, which targets are right for these queries.
     targets: with a correction, its gallery, where its file does not name it.
     target_bank: with a correction, other targets, for methods of two banks.
+    recent, judged, judged_queries: with a correction, what other methods are judged by, as in ``fit``.
     captions, target_captions, bank_captions: with a correction, what queries, targets and bank queries say.
     media: with a correction, a folder with a picture per target.
     history: with a correction, the file that ``unhub monitor`` adds to; by default the one beside the correction.
