@@ -40,8 +40,8 @@ FEWEST = 10
 """distinct bank queries without which there is nothing to hold out"""
 FINE, COARSE = 101, 21
 """strengths that are compared; fewer where a matrix of gallery x strengths would take much of the memory"""
-SINGLE = 1e-3
-"""queries beyond one that the weights must be worth, for a standard error"""
+SMALLEST = 1.01
+"""queries that weights are worth, at the least; one that weighs all would have no standard error"""
 MEMORY_SHARE = 16
 """one part of the memory in so many may be that matrix"""
 CAUTION = 0.5
@@ -134,10 +134,10 @@ def _smallest_supported(values: FloatArray, caution: float) -> int:
 
 
 def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """The standard error of the weighted mean of each column; infinite for a single query, or one that weighs all."""
-    size = float(1 / np.square(weight).sum())  # of a sample of equal weights that says as much
-    if size < 1 + SINGLE:
+    """The standard error of the weighted mean of each column; infinite for a single query."""
+    if len(values) < 2:
         return np.full(values.shape[1], np.inf)
+    size = max(SMALLEST, float(1 / np.square(weight).sum()))  # of a sample of equal weights that says as much
     apart = values - weight @ values
     errors: FloatArray = np.sqrt(np.square(weight) @ np.square(apart) * size / (size - 1))
     return errors
