@@ -87,8 +87,7 @@ def test_some_texts_of_the_gallery_are_left_out(known, made):
     [
         (
             {"source": NAMES[:4]},
-            "there are 4 different texts, and fewer than 10 say nothing; write about 100, such as people would type; "
-            "20 already help.",
+            "there are 4 different texts, and fewer than 10 say nothing; write about 100, such as people would type.",
         ),
         ({"kind": "log"}, "kind is 'log'; use one of examples, titles, queries."),
         ({"model": "some"}, "model and encoder exclude each other; give one of them."),

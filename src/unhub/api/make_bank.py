@@ -181,7 +181,7 @@ def _refuse_few(count: int) -> None:
     if count < FEWEST:
         raise InputError(
             f"{there_are(count, 'different text')}, and fewer than {FEWEST} say nothing; write about {WANTED}, such as "
-            f"people would type; 20 help less, and may harm."
+            f"people would type."
         )
 
 

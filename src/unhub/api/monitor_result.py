@@ -28,6 +28,10 @@ ADVICE: dict[Status, str] = {
 }
 
 
+CHANGED = "Extend the correction to the new targets, or fit again."
+"""what to do where nothing but the gallery has changed"""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MonitorResult:
     """Whether a correction still suits the queries that are asked now. Made by ``unhub.monitor``.
@@ -97,7 +101,13 @@ def sentence_of(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, str]:
     parts = [f"{status.capitalize()}: {'; '.join(reasons) or _fine(run)}."]
     if changes and base is not None:
         parts.append(f"Since {base.date[:10]}: {', '.join(changes)}.")
-    return status, " ".join([*parts, *filter(None, [ADVICE[status]])])
+    grown_alone = status == "look again" and len(reasons) == 1 and _changed_much(run)
+    advice = CHANGED if grown_alone else ADVICE[status]
+    return status, " ".join([*parts, *filter(None, [advice])])
+
+
+def _changed_much(run: MonitorRun) -> bool:
+    return run.new + run.gone + run.changed >= MUCH_OF_GALLERY * run.targets
 
 
 def compare(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, tuple[str, ...], tuple[str, ...]]:
@@ -126,8 +136,7 @@ def compare(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, tuple[str
         look.append(f"the gain is down to {_number(gain, 3)} nats per query")
     if run.new_hubs:
         look.append(_hubs(run, run.figures["new hubs"]))
-    moved = run.new + run.gone + run.changed
-    if moved >= MUCH_OF_GALLERY * run.targets:
+    if _changed_much(run):
         look.append(
             f"the gallery has {run.new:,} new, {run.gone:,} gone and {run.changed:,} changed targets since the fit"
         )
