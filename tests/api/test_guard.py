@@ -397,7 +397,7 @@ SENTENCES = {
     "per query); 50 judged "
     "queries 0.80 (+0.030 ± 0.020 nats per query).": judge((FRESH, Evidence("judged", 0.8, 0.03, 0.02, 50))),
     "APPLY WEAKER at strength 0.84. Supported strength: 300 held-out bank queries 0.90 (+0.100 ± 0.010 "
-    "nats per query). Without recent or judged queries it is served at 0.84 at most. Not "
+    "nats per query). Without recent queries it is served at 0.84 at most. Not "
     "checked: mismatch (give about 200 recent queries), popularity (give about 50 judged pairs).": judge(
         (Evidence("bank", 0.9, 0.1, 0.01, 300),)
     ),
@@ -443,13 +443,15 @@ SENTENCES = {
     ),
     "REFUSE: judged queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 50 judged "
-    "queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). The right answers lose: popular targets may look "
+    "queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch (give about 200 "
+    "recent queries). The right answers lose: popular targets may look "
     "like hubs here. If the "
     "bank is this gallery's own log, say so (own_log); otherwise leave the scores as they are.": judge(
         (Evidence("judged", 0.0, -0.1, 0.02, 50),)
     ),
     "REFUSE: judged queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 50 "
-    "judged queries 0.10 (+0.001 ± 0.010 nats per query). The right answers lose: popular targets look like hubs in "
+    "judged queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 recent queries). The "
+    "right answers lose: popular targets look like hubs in "
     "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
     "REFUSE: the bank has 1 different query, too few to learn from; no correction is served. The bank is too small or "
     "too noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),

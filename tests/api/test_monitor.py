@@ -288,7 +288,7 @@ REFIT = "Collect a bank from current traffic and fit again."
         (
             entry(new=20, gone=10, changed=20),
             None,
-            f"Look again: the gallery has 20 new, 10 gone and 20 changed targets since the fit. "
+            "Look again: the gallery has 20 new, 10 gone and 20 changed targets since the fit. "
             "Extend the correction to the new targets, or fit again.",
         ),
         (entry(churn=(0.31, 0.01)), entry(), None),

@@ -18,13 +18,13 @@ Reason = Literal["judged", "given", "transductive"]
 APPLY, WEAKER = 0.85, 0.25
 """strengths from which a correction is applied, and applied weaker; below, it is refused"""
 UNCHECKED = 0.84
-"""the largest strength without recent queries: a bank that does not fit them still harms one in five"""
+"""the largest strength without recent queries: a bank that does not fit them harms one in five; judged ones are few"""
 WANTED_BANK = 100
 """example queries that were worth two points of R@1, and harmed nowhere"""
 CHECKED_BY: Mapping[Source, tuple[Check, ...]] = {
     "bank": ("noise",),
     "recent": ("noise", "mismatch"),
-    "judged": ("noise", "mismatch", "popularity"),
+    "judged": ("noise", "popularity"),
 }
 """what each kind of query can show: a bank too small or noisy, a bank unlike today's queries, popular targets"""
 NAMES: Mapping[Source, str] = {
@@ -168,7 +168,7 @@ class Verdict:
 
     def _capped(self) -> str:
         capped = self.evidence and self.strength == UNCHECKED < min(each.strength for each in self.evidence)
-        return f"Without recent or judged queries it is served at {UNCHECKED:g} at most." if capped else ""
+        return f"Without recent queries it is served at {UNCHECKED:g} at most." if capped else ""
 
     def _not_checked(self) -> str:
         left = ", ".join(MISSING[check] for check in self.unchecked)
@@ -224,8 +224,7 @@ def judge(
     """The verdict on some evidence: the smallest strength that any of it supports decides."""
     evidence = tuple(sorted(evidence, key=lambda each: get_args(Source).index(each.source)))
     strength = min((each.strength for each in evidence), default=0.0)
-    fresh = any(each.source != "bank" for each in evidence)
-    if not fresh and not own_log:
+    if not own_log and all(each.source != "recent" for each in evidence):
         strength = min(strength, UNCHECKED)
     decision: Decision = "apply" if strength >= APPLY else "apply weaker" if strength >= WEAKER else "refuse"
     served = 0.0 if decision == "refuse" else strength
