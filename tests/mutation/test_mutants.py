@@ -116,8 +116,8 @@ MUTANTS = [
     Mutant(
         "unseen targets are put on another footing",
         "api/correction.py",
-        "self.strength * (raw - self._offset)",
-        "self.strength * raw",
+        "return (raw - self._offset).astype(np.float32)",
+        "return raw.astype(np.float32)",
     ),
     Mutant(
         "csls takes out the whole",
@@ -224,8 +224,8 @@ MUTANTS = [
     Mutant(
         "a masked block is not the caller's own",
         "scores/views.py",
-        "in_place=scores is out",
-        "in_place=True",
+        "return mask_self(scores, self.first + start, in_place=scores is out)",
+        "return mask_self(scores, self.first + start, in_place=True)",
     ),
     Mutant(
         "the marginal error is measured against the kernel of the first round",

@@ -50,7 +50,7 @@ def test_the_api_gives_the_runs_that_a_report_draws(watched_gallery, gallery):
 def test_the_sentence_is_the_one_of_monitor(gallery, experiment, tmp_path):
     copy = tmp_path / "x.jsonl"
     copy.write_bytes(history_beside(gallery).read_bytes())
-    said = unhub.monitor(gallery, recent=np.load(experiment.parent / "queries.npy"), history=copy, date="2027-01-01")
+    said = unhub.monitor(gallery, recent=np.load(experiment.parent / "queries.npy"), history=copy)
     assert monitored(Session.open(gallery), gallery, copy)[-1].sentence == said.sentence
     assert monitored(Session.open(gallery), gallery)[-1].sentence != said.sentence
 
