@@ -40,6 +40,11 @@ SUBSET = (
     "identities/test_plans_agree.py::test_the_bound_follows_the_rounds",
     "identities/test_plans_agree.py::test_every_plan_measures_the_marginal_error",
     "identities/test_plans_agree.py::test_a_target_that_hardly_ever_comes_up",
+    "api/test_guard.py::test_every_strength_is_the_reference",
+    "api/test_guard.py::test_a_gain_has_its_paired_standard_error",
+    "api/test_guard.py::test_without_recent_queries_at_most_weaker",
+    "api/test_guard.py::test_an_own_log_is_capped_and_may_be_applied_without_recent_queries",
+    "api/test_guard_corners.py::test_a_correction_with_new_targets_is_judged_by_all_of_them",
 )
 """few and fast; pytest stops at the first that fails"""
 
@@ -226,6 +231,36 @@ MUTANTS = [
         "scores/views.py",
         "return mask_self(scores, self.first + start, in_place=scores is out)",
         "return mask_self(scores, self.first + start, in_place=True)",
+    ),
+    Mutant(
+        "recent queries support the best strength, not the smallest near it",
+        "methods/strength.py",
+        "mean[best] - mean[: best + 1] <= caution * error",
+        "mean[best] - mean[: best + 1] <= -caution * error",
+    ),
+    Mutant(
+        "gains are counted from full strength",
+        "methods/strength.py",
+        "values: FloatArray = (straight - (sums - sums[:, :1])) / tau",
+        "values: FloatArray = (straight - (sums - sums[:, -1:])) / tau",
+    ),
+    Mutant(
+        "new targets are expected as often as their bias says",
+        "api/correction.py",
+        "return self._linear + float(bias.mean(dtype=np.float64) - self.bias.mean(dtype=np.float64))",
+        "return self._linear",
+    ),
+    Mutant(
+        "a bank applies itself",
+        "api/verdict.py",
+        "strength = min(strength, UNCHECKED)",
+        "strength = max(strength, UNCHECKED)",
+    ),
+    Mutant(
+        "the best score of an own log's query is the lowest, not the second best",
+        "scores/views.py",
+        "capped[best] = capped.max(axis=1)",
+        "capped[best] = capped.min(axis=1)",
     ),
     Mutant(
         "the marginal error is measured against the kernel of the first round",
