@@ -85,8 +85,9 @@ def test_a_gain_has_its_paired_standard_error():
     values = np.outer(rng.exponential(1, 400), np.linspace(0, 1, 101)) - np.linspace(0, 1, 101) ** 2
     found = supported(values, "recent")
     at = round(100 * found.strength)
-    assert found.gain == pytest.approx(values[:, at].mean())
-    assert found.standard_error == pytest.approx(values[:, at].std(ddof=1) / 20)
+    counted = values[np.argsort(values[:, values.mean(axis=0).argmax()])[:396], at]  # without the hundredth
+    assert found.gain == pytest.approx(counted.mean())
+    assert found.standard_error == pytest.approx(counted.std(ddof=1) / 396**0.5)
     assert found.strength < found.with_all
     assert found.strength < supported(values, "bank").strength  # half a standard error below the best
     assert found.queries == 400
@@ -98,7 +99,8 @@ def test_a_hundredth_of_the_recent_queries_does_not_decide(spam):
     found = supported(np.stack([*[lose] * (200 - spam), *[gain] * spam]), "recent")
     assert (found.strength > 0.5) == (spam == 20)
     assert (found.left_out, found.with_all is None) == ((2, False) if spam in (2, 3) else (0, True))
-    assert found.gain == pytest.approx(np.mean([*[-0.01] * (200 - spam), *[3] * spam]) if spam < 20 else found.gain)
+    if spam in (2, 3):  # the gain of the others, at strength 1
+        assert found.gain == pytest.approx(np.mean([*[-0.01] * (200 - spam), *[3] * (spam - 2)]))
     assert judge((found,)).served == (spam == 20)
 
 
@@ -453,7 +455,7 @@ SENTENCES = {
     "judged queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 recent queries). The "
     "right answers lose: popular targets look like hubs in "
     "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
-    "REFUSE: the bank has 1 different query, too few to learn from; no correction is served. The bank is too small or "
+    "REFUSE: the bank has 1 different query, too few to judge by; no correction is served. The bank is too small or "
     "too noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch "

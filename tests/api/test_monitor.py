@@ -289,7 +289,7 @@ REFIT = "Collect a bank from current traffic and fit again."
             entry(new=20, gone=10, changed=20),
             None,
             "Look again: the gallery has 20 new, 10 gone and 20 changed targets since the fit. "
-            "Extend the correction to the new targets, or fit again.",
+            "Fit again on the gallery as it is now.",
         ),
         (entry(churn=(0.31, 0.01)), entry(), None),
     ],

@@ -99,3 +99,36 @@ def test_another_strength_is_another_export(url, problem, tmp_path):
     assert strategy == second.encoding.strategy
     np.testing.assert_allclose(found.scores, -np.sort(-exact, axis=1)[:, :5], atol=1e-5)
     assert len(unhub.rollback(file, to=url).exports) == 2
+
+
+@pytest.mark.parametrize("prior", [None, "steep"])
+def test_a_refreshed_correction_is_judged_as_an_extended_one(prior, problem, tmp_path):
+    """New items count as average ones in the dual; with a steep prior too, and the file of each loads."""
+    url, file = f"faiss://{tmp_path}/photos.faiss", tmp_path / "photos.unhub"
+
+    def write(rows):
+        index = faiss.index_factory(16, "IDMap2,Flat", faiss.METRIC_INNER_PRODUCT)
+        index.add_with_ids(problem.vectors[rows], rows)
+        faiss.write_index(index, str(tmp_path / "photos.faiss"))
+
+    write(np.arange(150))
+    weights = None if prior is None else 1 / np.arange(1.0, 151) ** 2
+    fitted = unhub.fit("sn", targets=url, query_bank=problem.queries[:30], target_prior=weights)
+    fitted.save(file)
+    longer = fitted.extended(problem.vectors[150:])
+    longer.save(tmp_path / "longer.unhub")
+    b = np.full(200, 1.0) if prior is None else np.concatenate((150 * weights / weights.sum(), np.ones(50)))
+    assert longer._linear == pytest.approx(b @ longer.bias / 200, abs=1e-6)
+    write(np.arange(200))
+    unhub.refresh(file, url, force=True)
+    recent = problem.queries[30:]
+    recent = np.concatenate((recent, recent + 0.05 * np.random.default_rng(0).normal(size=recent.shape)))
+    recent /= np.linalg.norm(recent, axis=1, keepdims=True)
+    known = {"recent": recent.astype(np.float32)}
+    extended = unhub.guard(tmp_path / "longer.unhub", targets=problem.vectors, **known)
+    refreshed = unhub.guard(file, targets=url, **known)
+    assert refreshed.evidence[-1].strength == extended.evidence[-1].strength
+    assert refreshed.evidence[-1].gain == pytest.approx(extended.evidence[-1].gain, abs=1e-4)
+    write(np.arange(1, 200))  # the target that was expected most is gone
+    unhub.refresh(file, url, force=True)
+    assert unhub.load(file).bias.size == 199

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from unhub.api.verdict import Verdict, given
 from unhub.core.arrays import host, is_tensor
 from unhub.core.bias import Status, augment_queries, augment_targets, served
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.core.parameters import count, strength_number
+from unhub.core.parameters import as_number, count, strength_number
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
 from unhub.dataset.reader import Reader, relative_prior
 from unhub.dataset.task import check_needs, extended_banks, score_banks
@@ -72,8 +73,6 @@ class Correction:
     _digests: IntArray | None = None
     _bank_fingerprints: Mapping[str, str] = field(default_factory=dict)
     """of the banks as the fit read them, by name; a bank that has changed is neither saved nor used"""
-    _score_digests: IntArray | None = None
-    """of the bank's rows where it is scores, which the correction does not hold: they do not judge it later"""
     _sketches: FloatArray | None = None
     """of a gallery in a store, to tell rounding from another vector"""
 
@@ -129,6 +128,10 @@ class Correction:
             raise InputError("verdict", f"is a {type(verdict).__name__}", "pass what unhub.guard returns")
         if verdict.bank_size not in (0, self.bank_size):
             came = f"is on a bank of {verdict.bank_size:,} queries, but this correction's has {self.bank_size:,}"
+            raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
+        own, tau = self.method.temperature, verdict.tau
+        if own is not None and tau is not None and not math.isclose(as_number(own), tau):
+            came = f"was judged at tau {tau:g}, but this correction has {own:g}"
             raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
         return replace(self, verdict=verdict)
 
@@ -300,12 +303,21 @@ class Correction:
         names = _joined_ids(self.ids, self.bias.size, new)
         digests = None if self._digests is None else np.concatenate((self._digests, row_digests(new)))
         bias = np.concatenate((self.bias, self.extend(new)))
-        more: dict[str, Any] = {"_digests": digests, "_sketches": None, "_linear": self._linear_of(bias)}
+        more: dict[str, Any] = {
+            "_digests": digests,
+            "_sketches": None,
+            "_linear": self._linear_of(bias, self.bias.size),
+        }
         return replace(self, bias=bias, ids=names, targets=None, source=None, exports=(), **more)
 
-    def _linear_of(self, bias: FloatArray) -> float:
-        """sum_j b_j g_j where the gallery has changed: new and gone targets are expected as often as other ones."""
-        return self._linear + float(bias.mean(dtype=np.float64) - self.bias.mean(dtype=np.float64))
+    def _linear_of(self, bias: FloatArray, known: int) -> float:
+        """sum_j b_j g_j of a gallery that has changed: new targets are average ones, and so are those that are gone.
+
+        bias: (gallery now,). known: how many of its targets it had before.
+        """
+        uneven = self._linear - float(self.bias.mean(dtype=np.float64))  # zero unless there was a target prior
+        linear = float(bias.mean(dtype=np.float64)) + uneven * known / bias.size
+        return float(np.clip(linear, bias.min(), bias.max()))
 
     def augment(self, targets: Any = None) -> FloatArray:
         """[t; strength * bias]: (gallery, dim + 1), for any inner-product index; pass the gallery it was fitted on."""

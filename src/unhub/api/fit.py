@@ -18,7 +18,6 @@ from unhub.core.execution import Execution, Executor
 from unhub.core.fingerprint import fingerprint, row_digests, row_sketches
 from unhub.dataset import Dataset, Task
 from unhub.dataset.bank_audit import bank_findings, own_gallery
-from unhub.dataset.evidence import score_digests
 from unhub.dataset.task import check_needs, without_self
 from unhub.executors import processors
 from unhub.foundation.errors import InputError
@@ -185,7 +184,6 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
         _linear=result.linear,
         _digests=digests,
         _bank_fingerprints=known,
-        _score_digests=None if task.query_bank is not None else _score_digests(task),
         _sketches=row_sketches(task.targets) if task.targets is not None and in_store else None,
         _reader=replace(data.reader, fitted=True, tensors=True),
     )
@@ -203,12 +201,6 @@ def _estimated(estimator: AdditiveMethod, data: Dataset, task: Task, journal: Ro
         journal.identity = identity(estimator, task, data.ignore_self, reader.metric, reader.scaled)
     with journal.kept():
         return estimate_bias(estimator, replace(task, banks=replace(task.banks, observer=journal)))
-
-
-def _score_digests(task: Task) -> IntArray:
-    """(bank,) digests of the rows of scores that it was fitted on."""
-    digests = score_digests(task.matrices[0])
-    return digests if task.kept is None else digests[task.kept]
 
 
 def _same(rows: Rows, digests: IntArray, known: Mapping[str, str]) -> bool:

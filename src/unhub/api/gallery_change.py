@@ -54,7 +54,11 @@ def current_correction(correction: Correction, targets: Any = None) -> tuple[Cor
     if outdated.size:
         some = some_rows(rows, outdated)
         bias[outdated] = 0 if correction.query_bank is None else correction.extend(some)
-    more: dict[str, Any] = {"_digests": row_digests(rows), "_sketches": None, "_linear": correction._linear_of(bias)}
+    more: dict[str, Any] = {
+        "_digests": row_digests(rows),
+        "_sketches": None,
+        "_linear": correction._linear_of(bias, len(known)),
+    }
     ids = rows.ids if correction.ids is None or rows.ids is not None else _names(correction.ids, fitted)
     return replace(correction, bias=bias, ids=ids, targets=rows, source=None, exports=(), **more), change
 

@@ -122,7 +122,7 @@ def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> Ope
         targets=its.gallery(targets) if embedded else None, target_ids=None if embedded else its.ids, **fresh
     )
     data._own_reader = reader
-    queries = fresh_queries(data, reader, its.bias.size, its.query_bank, known=its._score_digests)
+    queries = fresh_queries(data, reader, its.bias.size, its.query_bank)
     first = queries.recent if queries.recent is not None else queries.judged.scores  # type: ignore[union-attr]
     tau = its.verdict.tau or judging_temperature(its.method, spread(first))
     return OpenedFresh(queries, tau, reader.execution(first))
@@ -141,17 +141,17 @@ def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
     """The bias of a method on the task that it learns from, and the verdict on it; method: resolved."""
     banks = task.banks
     unused = () if method.name == "none" else _unused(task)
+    uncapped = task.own_log and method.name != "none" and not isinstance(method, CappedSN)
+    declared = (UNCAPPED.format(method.name),) if uncapped else ()
     if method.strength != "auto":
         facts: Any = {"bank_size": banks.queries.shape[0], "duplicates": task.repeated, "own_log": task.own_log}
-        notes = tuple(f"{argument(each)} was not used: a strength was given." for each in unused)
+        notes = (*declared, *(f"{argument(each)} was not used: a strength was given." for each in unused))
         return GuardedBias(method.estimate(banks), given(method.strength, **facts), notes=notes)
     if task.own_bank:
         notes = tuple(f"{argument(each)} was not used: the test queries are the bank." for each in unused)
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"), notes=notes)
     scale = spread(banks.queries) if task.spread is None else task.spread
-    uncapped = task.own_log and method.name != "none" and not isinstance(method, CappedSN)
-    notes = (*task.fresh.notes, *((UNCAPPED.format(method.name),) if uncapped else ()))
-    own = replace(_judged_bias(method, task, scale), notes=notes)
+    own = replace(_judged_bias(method, task, scale), notes=(*task.fresh.notes, *declared))
     if task.clicks is None:
         return own
     if own.judged is None:

@@ -28,7 +28,8 @@ ADVICE: dict[Status, str] = {
 }
 
 
-CHANGED = "Extend the correction to the new targets, or fit again."
+GROWN = "Extend the correction to the new targets, or fit again."
+CHANGED = "Fit again on the gallery as it is now."
 """what to do where nothing but the gallery has changed"""
 
 
@@ -101,8 +102,8 @@ def sentence_of(run: MonitorRun, base: MonitorRun | None) -> tuple[Status, str]:
     parts = [f"{status.capitalize()}: {'; '.join(reasons) or _fine(run)}."]
     if changes and base is not None:
         parts.append(f"Since {base.date[:10]}: {', '.join(changes)}.")
-    grown_alone = status == "look again" and len(reasons) == 1 and _changed_much(run)
-    advice = CHANGED if grown_alone else ADVICE[status]
+    changed_alone = status == "look again" and len(reasons) == 1 and _changed_much(run)
+    advice = (CHANGED if run.gone or run.changed else GROWN) if changed_alone else ADVICE[status]
     return status, " ".join([*parts, *filter(None, [advice])])
 
 

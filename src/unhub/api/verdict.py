@@ -145,7 +145,7 @@ class Verdict:
         least = self.binding
         if least is None:
             return (
-                f"REFUSE: the bank has {counted(self.bank_size, 'different query')}, too few to learn from; no "
+                f"REFUSE: the bank has {counted(self.bank_size, 'different query')}, too few to judge by; no "
                 f"correction is served."
             )
         return (

@@ -208,7 +208,7 @@ def _next(correction: Correction, out: str) -> list[str]:
         again = [f"unhub guard {file} {fresh} -o {file}   (judges this one by other queries)"]
         return [
             f"unhub fit ... -o {file}   (again, with another bank)",
-            *([] if binding is None or binding.source == "bank" else again),
+            *([] if binding is not None and binding.source == "bank" else again),
         ]
     check = f"unhub guard {file} {fresh} -o {file}   (does the bank fit what is asked now?)"
     ask = [check] if verdict.reason == "judged" and "mismatch" in verdict.unchecked else []

@@ -444,7 +444,8 @@ class Dataset:
 
         part: "queries", "targets" or "scores"; of a bank also "cross_scores" and "target_scores".
         """
-        look = inspect_matrix if part.endswith("scores") else inspect_vectors
+        matrix = part.endswith("scores") or (part in FRESH and self.kind == "scores")
+        look = inspect_matrix if matrix else inspect_vectors
         with self._lock:
             return self._once((*_key(part, bank), "inspect"), lambda: look(self, part, bank, progress))
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unhub.core.fingerprint import row_digests
 from unhub.core.near_copies import first_copies, shared_rows
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from unhub.dataset.dataset import Dataset
     from unhub.dataset.reader import Reader
 
-KNOWN_BY, DIGESTED = 64, 4096
-"""scores of a row that tell it from others, and rows that are read at once"""
 FRESH = ("recent", "judged_queries")
 """queries that a correction is judged by"""
 FEWEST_RECENT, WANTED_RECENT = 50, 200
@@ -69,18 +66,11 @@ NONE = FreshQueries()
 
 
 def fresh_queries(
-    data: Dataset,
-    reader: Reader,
-    gallery: int,
-    bank: Rows | None,
-    *,
-    tested: bool = True,
-    known: IntArray | None = None,
+    data: Dataset, reader: Reader, gallery: int, bank: Rows | None, *, tested: bool = True
 ) -> FreshQueries:
     """The recent and the judged queries of a dataset, opened and checked.
 
     gallery: how many targets there are. tested: False where the scores of the dataset are its bank, not test queries.
-    known: digests of a bank of scores that is not at hand.
     """
     recent, own = _rows(data, "recent"), _rows(data, "judged_queries")
     if own is not None and data.source("judged") is None:
@@ -93,13 +83,12 @@ def fresh_queries(
             _refuse_test_queries(rows, test, unit=unit, allowed=data.allow_overlap)
     judged = None
     if data.source("judged") is not None:
-        learned = Learned(bank, known, unit)
-        judged = _judged(data, reader, gallery, learned, recent if own is None else own)
+        judged = _judged(data, reader, gallery, bank, recent if own is None else own, unit=unit)
     if recent is None:
         return FreshQueries(None, judged)
     scores = _scores(data, reader, recent, gallery)
     _refuse_targets(recent, None if data.kind == "scores" else data.rows("targets"), unit=unit)
-    fresh = Learned(bank, known, unit).fresh(recent, np.arange(len(recent)))
+    fresh = _fresh_rows(recent, bank, np.arange(len(recent)), unit=unit)
     left_out = len(recent) - len(fresh)
     if test is not None and data.allow_overlap:
         fresh = np.setdiff1d(fresh, shared_rows(recent, test, unit=unit))
@@ -121,32 +110,11 @@ def judged_relevance(data: Dataset, asked: Rows, gallery: int) -> Relevance:
     return read_relevance(data.source("judged"), **sizes, **names)
 
 
-def score_digests(rows: Rows) -> IntArray:
-    """(row,) digests of rows of scores, by the first of them, so that they are known again."""
-    parts = [row_digests(np.asarray(rows[at : at + DIGESTED])[:, :KNOWN_BY]) for at in range(0, len(rows), DIGESTED)]
-    digests: IntArray = np.concatenate(parts)
-    return digests
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """The bank that was learned from: its rows, or digests of its scores. unit: whether lengths of vectors matter."""
-
-    bank: Rows | None
-    known: IntArray | None
-    unit: bool
-
-    def shared(self, asked: Rows) -> IntArray:
-        """Which of these queries are in the bank."""
-        if self.bank is not None:
-            return shared_rows(asked, self.bank, unit=self.unit)
-        return np.flatnonzero(np.isin(score_digests(asked), [] if self.known is None else self.known))
-
-    def fresh(self, asked: Rows, among: IntArray) -> IntArray:
-        """Each different query once, without those that are in the bank: what was learned from it cannot judge it."""
-        copy_of = first_copies(asked, unit=self.unit)[among]
-        fresh: IntArray = among[np.sort(np.unique(copy_of, return_index=True)[1])]
-        return np.setdiff1d(fresh, self.shared(asked))
+def _fresh_rows(asked: Rows, bank: Rows | None, among: IntArray, *, unit: bool) -> IntArray:
+    """Each different query once, without those that are in the bank: what was learned from it cannot judge it."""
+    copy_of = first_copies(asked, unit=unit)[among]
+    fresh: IntArray = among[np.sort(np.unique(copy_of, return_index=True)[1])]
+    return fresh if bank is None else np.setdiff1d(fresh, shared_rows(asked, bank, unit=unit))
 
 
 def _rows(data: Dataset, part: str) -> Rows | None:
@@ -164,18 +132,20 @@ def _scores(data: Dataset, reader: Reader, rows: Rows, gallery: int) -> ScoreSou
     return reader.products(rows, targets)
 
 
-def _judged(data: Dataset, reader: Reader, gallery: int, learned: Learned, asked: Rows | None) -> JudgedQueries:
+def _judged(
+    data: Dataset, reader: Reader, gallery: int, bank: Rows | None, asked: Rows | None, *, unit: bool
+) -> JudgedQueries:
     if asked is None:
         missing = f"give {argument('recent')}, whose rows it names, or {argument('judged_queries')}"
         raise InputError("judged", "says which targets are right, but not for which queries", missing)
     whole = judged_relevance(data, asked, gallery)
     rows: IntArray = np.flatnonzero(whole.judged())
     scores = _scores(data, reader, asked, gallery)
-    if rows.size:
-        repeated = int(np.isin(rows, learned.shared(asked)).sum())
+    if bank is not None and rows.size:
+        repeated = int(np.isin(rows, shared_rows(asked, bank, unit=unit)).sum())
         if repeated >= MOST_IN_BANK * rows.size:
             raise InputError("judged", f"holds {repeated:,} queries of the bank, as a log's clicks do", CLICKS)
-    rows = learned.fresh(asked, rows)
+    rows = _fresh_rows(asked, bank, rows, unit=unit)
     if len(rows) >= FEWEST_JUDGED and len(np.unique(whole.rows(rows).targets)) == 1:
         raise InputError("judged", "names one target for every query, as if it had not been filled in", JUDGE)
     if len(rows) < FEWEST_JUDGED:

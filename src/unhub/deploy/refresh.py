@@ -147,7 +147,7 @@ def _compare(
     whole: dict[str, Any] = {
         name: np.concatenate([old[staying], *(now[name] for _, now in added)]) for name, old in columns.items()
     }
-    current = replace(known, ids=names, **whole)
+    current = replace(known, ids=names, _linear=known._linear_of(whole["bias"], len(staying)), **whole)
     return RefreshResult(current, tuple(comparison.new), tuple(comparison.changed), gone, stale=not room)
 
 

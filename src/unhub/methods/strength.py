@@ -57,7 +57,7 @@ class Evidence:
     source: "bank" (held out of the bank), "recent" or "judged" queries. strength: what they support, from 0 to 1. gain:
     in nats per query at that strength, or at strength 1 where they support none. standard_error: of the gain. queries:
     how many there are. with_all: what recent queries support with the few of them that gain the most, where that is
-    more; otherwise None.
+    more, and strength and gain are those of the others; otherwise None.
     """
 
     source: Source
@@ -115,10 +115,12 @@ def supported(
         order = np.argsort(values[:, chosen], kind="stable")
         without = values[order[: max(1, count - math.ceil(trimmed * count))]]
         whole, robust = _smallest_supported(values, caution), _smallest_supported(without, caution)
-        chosen, with_all = min(whole, robust), _strength_at(whole, number) if robust < whole else None
+        chosen = min(whole, robust)
+        if robust < whole:
+            with_all, values, w = _strength_at(whole, number), without, np.full(len(without), 1 / len(without))
     shown = chosen or number - 1
-    error = float(standard_errors(values[:, [shown]], w)[0])
-    return Evidence(source, _strength_at(chosen, number), float(mean[shown]), error, count, with_all)
+    gain, error = float(w @ values[:, shown]), float(standard_errors(values[:, [shown]], w)[0])
+    return Evidence(source, _strength_at(chosen, number), gain, error, count, with_all)
 
 
 def _strength_at(column: int, number: int) -> float:
