@@ -299,6 +299,35 @@ def test_every_sentence(run, base, sentence):
     assert said == sentence if sentence is not None else said.startswith("Fine: ") and "Since" not in said
 
 
+def test_more_than_is_served_is_told_if_it_is_clear_and_the_guard_agrees():
+    def after(run, strength):
+        status, reasons, changes = compare(run, None)
+        verdict = unhub.api.verdict.given(strength)
+        return MonitorResult(dataclasses.replace(run, status=status), reasons, changes, verdict)
+
+    advice = " Judged by them it would be served at 0.97: unhub guard with -o saves that verdict."
+    more = entry(strength=(0.99, 0.02), served=0.84)
+    assert after(more, 0.97).sentence.endswith("no new hubs." + advice)
+    assert after(more, 0.97).status == "fine"
+    assert after(more, 0.97).to_dict()["sentence"].endswith(advice)
+    weak_judged = {"judged strength": (0.8, 0.1)}
+    for run, strength in (
+        (more, 0.93),  # no more than 0.1
+        (entry(strength=(0.99, 0.1), served=0.84), 0.97),  # within two standard errors
+        (entry(strength=(0.99, 0.02), served=0.84, figures=weak_judged), 0.97),
+        (entry(strength=(0.99, 0.02), served=0.84, new_hubs={"a": 30}), 0.97),  # not fine
+    ):
+        assert "unhub guard" not in after(run, strength).sentence
+
+
+def test_a_correction_that_is_served_weakly_hears_that_more_is_supported(shop, correction):
+    weak, week = correction.at(0.5), shop.captions(RECENT)
+    result, strength = unhub.monitor(weak, recent=week), unhub.guard(weak, recent=week).strength
+    assert strength > 0.7
+    assert result.status == "fine"
+    assert result.sentence.endswith(f"served at {strength:.2f}: unhub guard with -o saves that verdict.")
+
+
 # -- the value, and bad input
 
 

@@ -46,13 +46,41 @@ def test_no_file_is_no_history(tmp_path):
     assert read_history(tmp_path / "none.jsonl") == ()
 
 
-def test_the_first_run_and_the_newest_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(monitor_history, "MOST_RUNS", 5)
+def test_the_newest_runs_and_every_baseline_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(monitor_history, "MOST_RUNS", 6)
     file = tmp_path / "x.jsonl"
-    append_run(file, replace(RUN, correction="b" * 32))
+    other, fewer = replace(RUN, correction="b" * 32), replace(RUN, k=5)
+    for each in (other, fewer, replace(other, queries=201), replace(fewer, queries=201)):
+        append_run(file, each)
     for queries in range(50, 60):
         append_run(file, replace(RUN, queries=queries))
-    assert [each.queries for each in read_history(file)] == [50, 56, 57, 58, 59]
+    kept = read_history(file)
+    assert kept[:2] == (other, fewer)
+    assert [each.queries for each in kept[2:]] == [50, 57, 58, 59]
+
+
+def test_of_too_many_baselines_those_in_use_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(monitor_history, "MOST_RUNS", 3)
+    file = tmp_path / "x.jsonl"
+    for name in "abcda":
+        append_run(file, replace(RUN, correction=name * 32))
+    assert [each.correction[0] for each in read_history(file)] == ["c", "d", "a"]
+
+
+@pytest.mark.parametrize("letter", ["猫", "é", "😸", '"', "\\", "x"])
+@pytest.mark.parametrize("length", [30, 37, 50, 75, 80, 150, 151])
+def test_the_longest_line_is_read_as_it_was_written(tmp_path, letter, length):
+    file = tmp_path / "x.jsonl"
+    hubs = [
+        {name_in_history(f"{each:02}{letter * (length - 3)}{side}"): (1 << 40) - each for each in range(50)}
+        for side in "ab"
+    ]
+    figures = {name: Figure(-1.234567890123456e-100, 1.234567890123456e-100) for name in FIGURES}
+    most = dict.fromkeys(("queries", "targets", "new", "gone", "changed", "k"), 1 << 40)
+    worst = replace(RUN, correction="猫" * 64, figures=figures, hubs=hubs[0], new_hubs=hubs[1], **most)
+    append_run(file, worst)
+    append_run(file, RUN)
+    assert read_history(file) == (worst, RUN)
 
 
 def test_runs_at_once_lose_nothing(tmp_path):
@@ -124,6 +152,7 @@ def test_a_link_beside_the_correction_is_not_followed(tmp_path):
 def test_names_and_places():
     assert str(history_beside("shop/photos.unhub")).endswith("shop/photos.history.jsonl")
     assert name_in_history("grinning cat 😸") == "grinning cat 😸"
-    for strange in ("x" * 101, "a\nb", "\u202ecat"):
+    assert name_in_history("猫" * 50) == "猫" * 50
+    for strange in ("x" * 151, "猫" * 51, '"' * 76, "a\nb", "\u202ecat", "\ud800"):
         assert name_in_history(strange).startswith("sha256:")
         assert len(name_in_history(strange)) == 39

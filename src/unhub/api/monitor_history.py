@@ -25,12 +25,13 @@ Status = Literal["fine", "look again", "refit"]
 
 ENDING = ".history.jsonl"
 MOST_RUNS = 1000
-"""runs that are kept: the newest, and the first one of the same correction"""
+"""runs that are kept: the newest, and the first one of each correction and k"""
 MOST_HUBS = 50
 """hubs of one run that are kept, the most frequent ones"""
-LONGEST_ID = 100
-"""characters of an id; a longer one, or one that no line of text can hold, goes by its hash"""
+LONGEST_ID = 150
+"""bytes of an id in JSON; a longer one, or one that no line of text can hold, goes by its hash"""
 LONGEST_LINE = 20_000
+"""bytes of one run: twice MOST_HUBS of the longest ids are 17,000, all else in it is below 2,000"""
 LONGEST_FILE = MOST_RUNS * LONGEST_LINE
 PATIENCE = 30.0
 """seconds to wait for another run that writes the same file"""
@@ -144,7 +145,7 @@ def history_beside(correction: str | os.PathLike[str]) -> Path:
 
 def name_in_history(name: str) -> str:
     """The name that a target has in a history: its id, unless that is too long or no text of one line."""
-    if len(name) <= LONGEST_ID and name.isprintable():
+    if len(name) <= LONGEST_ID and name.isprintable() and len(_json(name)) <= LONGEST_ID + len('""'):
         return name
     return f"sha256:{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
@@ -179,16 +180,22 @@ def append_run(path: str | os.PathLike[str], run: MonitorRun, *, named: bool = T
     with locked(file.with_name(f"{file.name}.lock"), busy, patience=PATIENCE):
         runs = _bounded((*read_history(file), run))
         with replace_file(file, follow_links=named) as temporary:
-            temporary.write_text("".join(f"{json.dumps(each.to_dict())}\n" for each in runs), encoding="utf-8")
+            temporary.write_bytes(b"".join(_json(each.to_dict()) + b"\n" for each in runs))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def _bounded(runs: Sequence[MonitorRun]) -> list[MonitorRun]:
-    """The newest runs, and before them the first one of the newest one's correction."""
-    if len(runs) <= MOST_RUNS:
-        return list(runs)
-    first = next(each for each in runs if each.correction == runs[-1].correction)
-    newest = list(runs[-(MOST_RUNS - 1) :])
-    return newest if first in newest else [first, *newest]
+    """The newest runs, and the first one of each correction and k: the baseline of the next run.
+
+    With too many of these, the baselines that were in use last.
+    """
+    newest_first = range(len(runs) - 1, -1, -1)
+    baselines = {(runs[at].correction, runs[at].k): at for at in newest_first}
+    wanted = dict.fromkeys((len(runs) - 1, *baselines.values(), *newest_first))
+    return [runs[at] for at in sorted(list(wanted)[:MOST_RUNS])]
 
 
 def _run(file: Path, number: int, line: bytes) -> MonitorRun:

@@ -15,6 +15,8 @@ from unhub.foundation.wording import counted
 
 BEYOND = 2.0
 """standard errors beyond which a difference is a change and not noise"""
+MUCH_MORE = 0.1
+"""by how much the guard must now serve a correction more strongly than it is, for a word about it"""
 MUCH_OF_GALLERY = 0.05
 """share of the gallery that is new, gone or changed, from which on to look again"""
 SHOWN_HUBS = 5
@@ -63,8 +65,15 @@ class MonitorResult:
 
     @property
     def sentence(self) -> str:
-        """Whether to fit again, why, and what has changed."""
-        return sentence_of(self.run, self.baseline)[1]
+        """Whether to fit again, why, and what has changed; if it is fine, also whether more of it could be served."""
+        return " ".join(filter(None, [sentence_of(self.run, self.baseline)[1], self._could_be_more()]))
+
+    def _could_be_more(self) -> str:
+        run, strength = self.run, self.verdict.strength
+        supported = all(_above(run.figures[name], run.served) for name in STRENGTHS if name in run.figures)
+        if self.status != "fine" or not supported or strength < run.served + MUCH_MORE:
+            return ""
+        return f"Judged by them it would be served at {strength:.2f}: unhub guard with -o saves that verdict."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -166,6 +175,10 @@ def _moved(now: Figure, before: Figure) -> int:
 
 def _below(now: Figure, served: float) -> bool:
     return now.value + BEYOND * now.error < served
+
+
+def _above(now: Figure, served: float) -> bool:
+    return now.value - BEYOND * now.error > served
 
 
 def _fine(run: MonitorRun) -> str:
