@@ -10,7 +10,7 @@ from unhub.core.execution import Execution
 from unhub.dataset import Dataset
 from unhub.methods import additive, resolve
 from unhub.methods import method as method_by_name
-from unhub.methods.strength import LARGE, held_out_rows
+from unhub.methods.strength import LARGE, held_out_parts, held_out_slice
 from unhub.scores import without
 from unhub.solvers.sinkhorn import ENOUGH_ROWS
 
@@ -35,6 +35,10 @@ def banks_of(rows, gallery=60, *, arrays=lambda name, array: array, **options):
     return data.task("forward", data.bank_name(None), fit=True).banks
 
 
+def mixed(rows):
+    return held_out_parts(np.random.default_rng(0).random(rows))
+
+
 def chosen(name, banks, **settings):
     if name in ("nnn", "csls"):
         settings = {"k": 8}
@@ -42,7 +46,7 @@ def chosen(name, banks, **settings):
 
 
 def check(name, banks, parts=None, tolerance=EXACT, **settings):
-    parts = held_out_rows(banks.queries.shape[0]) if parts is None else parts
+    parts = mixed(banks.queries.shape[0]) if parts is None else parts
     method = chosen(name, banks, **settings)
     found = method.estimate(replace(banks, held_out=parts)).held_out
     assert len(found) == len(parts)
@@ -121,7 +125,7 @@ def test_shards():
 
 @by_method
 def test_one_slice_of_a_large_bank(name):
-    parts = held_out_rows(LARGE)
+    parts = held_out_slice(LARGE)
     assert len(parts) == 1
     check(name, banks_of(LARGE), parts, FEW_ROUNDS if name in SINKHORN else EXACT)
 
@@ -134,14 +138,14 @@ def test_a_bank_that_is_not_large_has_all_rounds(name):
 @pytest.mark.parametrize("name", SINKHORN)
 @pytest.mark.parametrize("tau", [0.005, 0.0005])
 def test_a_large_bank_has_all_rounds_where_few_would_remember_the_rows_left_out(name, tau):
-    check(name, banks_of(ENOUGH_ROWS), held_out_rows(ENOUGH_ROWS), tau=tau)
+    check(name, banks_of(ENOUGH_ROWS), mixed(ENOUGH_ROWS), tau=tau)
 
 
 @by_method
 def test_the_bias_of_the_whole_bank_is_the_same(name):
     banks = banks_of(130)
     method = chosen(name, banks)
-    alone, beside = method.estimate(banks), method.estimate(replace(banks, held_out=held_out_rows(130)))
+    alone, beside = method.estimate(banks), method.estimate(replace(banks, held_out=mixed(130)))
     np.testing.assert_allclose(beside.values, alone.values, atol=1e-6, rtol=0)
 
 
@@ -159,5 +163,5 @@ def test_each_score_is_computed_once(monkeypatch):
     monkeypatch.setattr(EmbeddingScores, "read", counted)
     for name in ("nnn", "csls", "dn"):
         read.clear()
-        chosen(name, banks).estimate(replace(banks, held_out=held_out_rows(130)))
+        chosen(name, banks).estimate(replace(banks, held_out=mixed(130)))
         assert sum(read) == 130

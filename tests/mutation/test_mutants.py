@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant(
         "new targets are expected as often as their bias says",
         "api/correction.py",
-        "return self._linear + float(bias.mean(dtype=np.float64) - self.bias.mean(dtype=np.float64))",
-        "return self._linear",
+        "linear = float(bias.mean(dtype=np.float64)) + uneven * known / bias.size",
+        "linear = self._linear",
     ),
     Mutant(
         "a bank applies itself",

@@ -9,7 +9,7 @@ def unit(x):
     return (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
 
 
-def captioned_images():
+def captioned_images(queries=BANK):
     """Images with hubs, captions of them as bank, recent and judged queries, and captions of another world."""
     rng = np.random.default_rng(5)
     common = rng.normal(size=24)
@@ -18,7 +18,7 @@ def captioned_images():
     def captions(rows):
         return unit(images[rows] + 0.12 * common + 0.2 * rng.normal(size=(len(rows), 24)))
 
-    bank, recent = captions(rng.integers(0, TARGETS, BANK)), captions(rng.integers(0, TARGETS, RECENT))
+    bank, recent = captions(rng.integers(0, TARGETS, queries)), captions(rng.integers(0, TARGETS, RECENT))
     answers = rng.integers(0, TARGETS, RECENT)
     return {
         "targets": images,

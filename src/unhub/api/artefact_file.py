@@ -64,7 +64,7 @@ DTYPES: Mapping[str, tuple[type[np.generic], ...]] = {
 
 _LARGEST = 1e300
 """an error, an offset or a mean is smaller than this"""
-_MOST_NATS = 1e6
+_MOST_NATS = 1e30
 """a gain that no query has; more would fill a sentence with digits"""
 ROUNDED = 1e-6
 """by what a number may differ that was written and read"""
@@ -103,7 +103,7 @@ _VERDICT_FIELDS: Mapping[str, Callable[[Mapping[str, Any], str], object]] = {
     "bank_size": partial(_COUNT, least=0),
     "duplicates": _SHARE,
     "own_log": checked.switch,
-    "tau": partial(checked.optional_number, least=0, most=_LARGEST),
+    "tau": partial(checked.optional_number, least=1 / _MOST_NATS, most=_LARGEST),
     "reason": partial(checked.one_of, known=get_args(Reason)),
     "evidence": partial(checked.tables, most=len(get_args(Source))),
 }
@@ -227,7 +227,8 @@ def check_header(metadata: Mapping[str, Any], tensors: Mapping[str, StoredTensor
     if metadata["schema_version"] > 1:
         check_verdict(metadata["verdict"])
         tau, own = metadata["verdict"]["tau"], chosen.temperature
-        _agree(tau is None or own is None or math.isclose(tau, float(own)), "its verdict is of another temperature")
+        fits = tau is None or own is None or tau <= float(own) * (1 + ROUNDED)
+        _agree(fits, "its verdict is of another temperature")
     else:
         _agree(chosen.strength != "auto", "its strength was never settled")
     _agree(

@@ -19,7 +19,7 @@ from unhub.api.verdict import Verdict, given
 from unhub.core.arrays import host, is_tensor
 from unhub.core.bias import Status, augment_queries, augment_targets, served
 from unhub.core.fingerprint import fingerprint, row_digests
-from unhub.core.parameters import as_number, count, strength_number
+from unhub.core.parameters import count, strength_number
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
 from unhub.dataset.reader import Reader, relative_prior
 from unhub.dataset.task import check_needs, extended_banks, score_banks
@@ -129,9 +129,9 @@ class Correction:
         if verdict.bank_size not in (0, self.bank_size):
             came = f"is on a bank of {verdict.bank_size:,} queries, but this correction's has {self.bank_size:,}"
             raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
-        own, tau = self.method.temperature, verdict.tau
-        if own is not None and tau is not None and not math.isclose(as_number(own), tau):
-            came = f"was judged at tau {tau:g}, but this correction has {own:g}"
+        own, tau = self.verdict.tau, verdict.tau
+        if own is not None and tau is not None and not math.isclose(own, tau):
+            came = f"was judged at tau {tau:g}, but this correction is judged at {own:g}"
             raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
         return replace(self, verdict=verdict)
 

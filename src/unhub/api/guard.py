@@ -21,10 +21,12 @@ from unhub.methods import AdditiveMethod, Method
 from unhub.methods.sn_dbsn import CappedSN
 from unhub.methods.strength import (
     CAUTION,
+    LARGE,
     Evidence,
     from_bank,
     gains,
-    held_out_rows,
+    held_out_parts,
+    held_out_slice,
     judging_temperature,
     linear_term,
     sample_rows,
@@ -42,7 +44,7 @@ KEPT_SHARE = 4
 FOR_EACH_TARGET = 64
 """bytes that the biases without one part of the bank take for each target, beside the scores"""
 MOST_FOR_PARTS = 2
-"""one part of the memory in so many is the most for that; where five parts would take more, one is held out"""
+"""one part of the memory in so many is the most for that; where five parts would take more, they take turns"""
 UNCAPPED = "{} takes the popular targets of an own log for hubs, since its scores are not capped; sn's are."
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
@@ -175,31 +177,34 @@ def _unused(task: Task) -> tuple[str, ...]:
 def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBias:
     """The bias, also estimated without some of the bank, and what the queries left out and the fresh ones say."""
     size, gallery = task.banks.queries.shape
-    limit, parts = task.banks.execution.bytes, held_out_rows(size)
-    if FOR_EACH_TARGET * len(parts) * gallery > limit // MOST_FOR_PARTS:
-        parts = parts[:1]
-    banks = replace(task.banks, held_out=parts)
-    memory = max(limit // MOST_FOR_PARTS, limit - FOR_EACH_TARGET * len(parts) * gallery)
-    if len(banks.held_out) > 1 and 4 * banks.queries.shape[0] * banks.queries.shape[1] <= memory // KEPT_SHARE:
+    limit = task.banks.execution.bytes
+    parts = held_out_slice(size) if size >= LARGE else held_out_parts(task.draws)
+    at_once = max(1, min(len(parts), limit // MOST_FOR_PARTS // (FOR_EACH_TARGET * gallery)))
+    banks = task.banks
+    memory = max(limit // MOST_FOR_PARTS, limit - FOR_EACH_TARGET * at_once * gallery)
+    if len(parts) > 1 and 4 * size * gallery <= memory // KEPT_SHARE:
         banks = replace(banks, queries=in_memory(banks.queries))  # all of them are read again, to judge by
         memory -= memory // KEPT_SHARE
     banks = replace(banks, execution=replace(banks.execution, memory=memory))
-    bias = finite(method, method.estimate(banks), gallery)
+    bias, held_out = _estimate_beside(method, replace(banks, held_out=parts[:at_once]))
+    for first in range(at_once, len(parts), at_once):
+        others = replace(banks, held_out=parts[first : first + at_once], observer=None)
+        held_out += _estimate_beside(method, others)[1]
     tau = judging_temperature(method, scale)
     linear = linear_term(banks, bias.values)
     as_kept = bias.values.astype(np.float32).astype(np.float64)  # in a correction, for later verdicts
     evidence, judged = from_fresh(method, as_kept, tau, linear, task.fresh, banks.execution)
-    if banks.held_out:
-        evidence = (from_bank(method, banks, _held_out(method, banks, bias), tau), *evidence)
+    if parts:
+        evidence = (from_bank(method, replace(banks, held_out=parts), held_out, tau), *evidence)
     verdict = judge(evidence, bank_size=size, duplicates=task.repeated, own_log=task.own_log, tau=tau)
-    return GuardedBias(replace(bias, held_out=()), verdict, linear, judged)
+    return GuardedBias(bias, verdict, linear, judged)
 
 
-def _held_out(method: AdditiveMethod, banks: Banks, bias: Bias) -> tuple[FloatArray, ...]:
-    """The biases without each held-out part; of a method that does not give them, by estimating again."""
-    if bias.held_out:
-        return bias.held_out
-    return tuple(method.estimate(without(banks, rows)).values for rows in banks.held_out)
+def _estimate_beside(method: AdditiveMethod, banks: Banks) -> tuple[Bias, tuple[FloatArray, ...]]:
+    """The bias of the bank, and those without each held-out part; where a method gives none, by estimating again."""
+    bias = finite(method, method.estimate(banks), banks.queries.shape[1])
+    held_out = bias.held_out or tuple(method.estimate(without(banks, rows)).values for rows in banks.held_out)
+    return replace(bias, held_out=()), held_out
 
 
 def from_fresh(

@@ -15,7 +15,7 @@ from unhub.core.execution import Execution
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.foundation.wording import argument
-from unhub.methods.strength import Evidence, gains, sample_rows, standard_errors, strengths_for, supported
+from unhub.methods.strength import STRENGTHS, Evidence, gains, sample_rows, standard_errors, supported
 from unhub.metrics.hubness import k_occurrence
 from unhub.scores import ScoreSource, search, select
 
@@ -94,7 +94,7 @@ def _served_gain(
 ) -> FloatArray:
     """(query,) gain at the strength that is served: a column of the gains, or computed where there is none."""
     served = correction.strength
-    at = np.flatnonzero(np.isclose(strengths_for(correction.bias.size, execution.bytes), served))
+    at = np.flatnonzero(np.isclose(STRENGTHS, served))
     if at.size:
         column: FloatArray = values[:, at[0]]
         return column

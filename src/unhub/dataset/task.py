@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unhub.core.execution import Execution, Executor
-from unhub.core.fingerprint import distinct_rows, row_digests
+from unhub.core.fingerprint import distinct_rows, row_digests, row_sketches
 from unhub.core.near_copies import first_copies, shared_rows
 from unhub.dataset.evidence import NONE as NO_FRESH_QUERIES
 from unhub.dataset.evidence import FreshQueries, fresh_queries
@@ -108,6 +108,18 @@ class Task:
         own = None if self.query_bank is None else chosen_rows(self.query_bank, rows)
         share = 1 - len(rows) / len(place)
         return replace(self, banks=banks, query_bank=own, repeated=share, kept=rows, spread=None)
+
+    @property
+    def draws(self) -> FloatArray:
+        """(bank,) a number for each bank query, by which parts of the bank are drawn.
+
+        Of vectors it is a sum of the vector's numbers with fixed signs: the order of the bank changes nothing, and
+        rounding hardly anything. Of scores it depends on the place, so that a constant in a query's scores changes
+        nothing.
+        """
+        if self.query_bank is not None:
+            return row_sketches(self.query_bank)[:, 0]
+        return np.random.default_rng(0).permutation(self.banks.queries.shape[0]).astype(np.float32)
 
     @cached_property
     def measured(self) -> Task:

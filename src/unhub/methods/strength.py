@@ -25,6 +25,7 @@ from unhub.foundation.types import FloatArray, IntArray
 from unhub.methods.interface import AdditiveMethod
 from unhub.methods.temperature import auto_temperature
 from unhub.scores import Banks, ScoreSource, Spread, row_logsumexps, select
+from unhub.scores.dual import WIDEST
 from unhub.scores.folds import ONCE
 from unhub.scores.spread import slices
 
@@ -38,12 +39,16 @@ MOST_HELD_OUT = 2048
 """queries in that slice, and recent queries that are used, at most: more move the strength by less than .01"""
 FEWEST = 10
 """distinct bank queries without which there is nothing to hold out"""
-FINE, COARSE = 101, 21
-"""strengths that are compared; fewer where a matrix of gallery x strengths would take much of the memory"""
+STRENGTHS: FloatArray = np.linspace(0.0, 1.0, 101)
+"""strengths that are compared"""
+KNOTS = 5
+"""a spline may go through every so many of them"""
 SMALLEST = 1.01
 """queries that weights are worth, at the least; one that weighs all would have no standard error"""
 MEMORY_SHARE = 16
-"""one part of the memory in so many may be that matrix"""
+"""one part of the memory in so many may be a matrix of gallery x strengths"""
+ROUNDING = 1e-9
+"""nats that are rounding, not a gain"""
 CAUTION = 0.5
 """paired standard errors that the smallest supported strength may lie below the best one"""
 TRIMMED = 0.01
@@ -73,24 +78,33 @@ class Evidence:
         return 0 if self.with_all is None else math.ceil(TRIMMED * self.queries)
 
 
-def strengths_for(gallery: int, memory: int) -> FloatArray:
-    """The strengths that are compared: hundredths, or twentieths where the gallery is wide beside the memory."""
-    return np.linspace(0.0, 1.0, FINE if 4 * gallery * FINE <= memory // MEMORY_SHARE else COARSE)
-
-
 def gains(
     source: ScoreSource, g: FloatArray, tau: float, linear: FloatArray | float, execution: Execution = ONCE
 ) -> FloatArray:
-    """(F_u(l) - F_u(0)) / tau of every query u and every strength l, in nats: (query, strengths).
+    """(F_u(l) - F_u(0)) / tau of every query u and every strength l of STRENGTHS, in nats: (query, strengths).
 
     source: queries x gallery. g: (gallery,), mean zero. linear: sum_j b_j g_j, or for judged queries (query,) the mean
     of g over the right targets of each.
     """
-    strengths = strengths_for(len(g), execution.bytes)
-    sums = row_logsumexps(source, tau, g, strengths, execution)
-    straight = np.multiply.outer(np.broadcast_to(linear, len(sums)), strengths)
+    sums = _dual_sums(source, tau, g, execution)
+    straight = np.multiply.outer(np.broadcast_to(linear, len(sums)), STRENGTHS)
     values: FloatArray = (straight - (sums - sums[:, :1])) / tau
     return values
+
+
+def _dual_sums(source: ScoreSource, tau: float, g: FloatArray, execution: Execution) -> FloatArray:
+    """tau log sum_j exp((s_uj + l g_j) / tau) of every query and strength.
+
+    Where a matrix of gallery x strengths would take much of the memory, every fifth strength is computed and a cubic
+    spline gives the others: the sums are smooth in l, and their mean is right to .002 nats.
+    """
+    if 4 * len(g) * len(STRENGTHS) <= execution.bytes // MEMORY_SHARE or np.ptp(g) > WIDEST * tau:
+        return row_logsumexps(source, tau, g, STRENGTHS, execution)
+    from scipy.interpolate import CubicSpline
+
+    knots = STRENGTHS[::KNOTS]
+    sums: FloatArray = CubicSpline(knots, row_logsumexps(source, tau, g, knots, execution), axis=1)(STRENGTHS)
+    return sums
 
 
 def supported(
@@ -118,6 +132,8 @@ def supported(
         chosen = min(whole, robust)
         if robust < whole:
             with_all, values, w = _strength_at(whole, number), without, np.full(len(without), 1 / len(without))
+    if mean[chosen] < ROUNDING:
+        chosen = 0
     shown = chosen or number - 1
     gain, error = float(w @ values[:, shown]), float(standard_errors(values[:, [shown]], w)[0])
     return Evidence(source, _strength_at(chosen, number), gain, error, count, with_all)
@@ -145,13 +161,17 @@ def standard_errors(values: FloatArray, weight: FloatArray) -> FloatArray:
     return errors
 
 
-def held_out_rows(rows: int, seed: int = 0) -> tuple[IntArray, ...]:
-    """Which bank rows to hold out: five parts at random, or of a large bank one of evenly spaced slices."""
-    if rows < FEWEST:
-        return ()
-    if rows < LARGE:
-        order = np.random.default_rng(seed).permutation(rows)
-        return tuple(np.sort(part) for part in np.array_split(order, FOLDS))
+def held_out_parts(draws: FloatArray) -> tuple[IntArray, ...]:
+    """Which rows of a small bank to hold out: five parts, each of which has queries from end to end of the draws.
+
+    draws: (bank,) a number for each query.
+    """
+    order = np.argsort(draws, kind="stable")
+    return tuple(np.sort(order[first::FOLDS]) for first in range(FOLDS)) if len(order) >= FEWEST else ()
+
+
+def held_out_slice(rows: int) -> tuple[IntArray, ...]:
+    """Which rows of a large bank to hold out: one part of evenly spaced slices."""
     starts, height = slices(rows, min(rows // FOLDS, MOST_HELD_OUT))
     return (np.concatenate([np.arange(start, start + height) for start in starts]),)
 
@@ -176,8 +196,13 @@ def linear_term(banks: Banks, g: FloatArray) -> float:
 
 
 def judging_temperature(method: AdditiveMethod, spread: Spread) -> float:
-    """tau of F: the method's own, or what suits the scores for a method without."""
-    return auto_temperature(spread) if method.temperature is None else as_number(method.temperature)
+    """tau of F: the method's own, but at most half the spread; what suits the scores for a method without.
+
+    At a tau that is large beside the spread, F rewards any bias that evens out the means of the targets.
+    """
+    if method.temperature is None:
+        return auto_temperature(spread)
+    return min(as_number(method.temperature), auto_temperature(spread, fixed=True))
 
 
 def sample_rows(rows: int) -> IntArray | None:
