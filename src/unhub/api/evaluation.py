@@ -278,6 +278,9 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
         who = f"{shared:,} test queries are also in" if shared else "the test queries themselves are"
         notes.append(f"transductive: {who} the bank; no deployed system has them in advance")
     notes += strength_notes(result)
+    fixed = [f"{label} {each.strength:g}" for label, each in _verdicts(result).items() if each.reason == "given"]
+    if fixed:
+        notes.append(f"strength: {', '.join(fixed)} (given; nothing was checked)")
     if "R@1" in next(iter(result.rows.values())).intervals:
         half = max((high - low) / 2 for low, high in (row.intervals["R@1"] for row in result.rows.values()))
         notes.append(f"{LEVEL:.0%} intervals of R@1 reach up to {half:.1f} points to either side (clustered bootstrap)")
@@ -288,19 +291,34 @@ def _notes(result: Evaluation) -> tuple[str, ...]:
 
 
 def strength_notes(result: Evaluation) -> list[str]:
-    """At which strength each method was served, and what was not looked at for it."""
-    verdicts = {label: row.verdict for label, row in result.rows.items() if row.verdict is not None}
+    """At which strength each method was served that was judged, and what was not looked at for it."""
+    verdicts = _verdicts(result)
     judged = {label: each for label, each in verdicts.items() if each.reason == "judged"}
-    notes = []
+    served = {label: each for label, each in judged.items() if each.served}
+    parts = []
+    if served:
+        each = next(iter(served.values()))
+        left = f"; not checked: {', '.join(each.unchecked)}" if each.unchecked else ""
+        by = " and ".join(NAMES[one.source] for one in each.evidence)
+        shown = ", ".join(f"{label} {one.strength:g}" for label, one in served.items())
+        parts.append(f"{shown} (supported by {by}{left})")
+    parts += [f"{label} refused{_refused_by(each)}" for label, each in judged.items() if not each.served]
+    notes = [f"strength: {'; '.join(parts)}"] if parts else []
     if any(each.reason == "transductive" for each in verdicts.values()):
         notes.append("strength 1: nothing is left to judge the correction by when the test queries are the bank")
-    if judged:
-        each = next(iter(judged.values()))
-        shown = [f"{name} {one.strength:g}" + ("" if one.served else " (refused)") for name, one in judged.items()]
-        left = f"; not checked: {', '.join(each.unchecked)}" if each.unchecked else ""
-        by = " and ".join(NAMES[one.source] for one in each.evidence) or "too small a bank"
-        notes.append(f"strength: {', '.join(shown)} (supported by {by}{left})")
     return notes
+
+
+def _refused_by(verdict: Verdict) -> str:
+    least = verdict.binding
+    return ", since the bank is too small to judge by" if least is None else f" by {NAMES[least.source]}"
+
+
+def _verdicts(result: Evaluation) -> dict[str, Verdict]:
+    """The verdict on each correction, by the label of its row."""
+    return {
+        label: row.verdict for label, row in result.rows.items() if row.verdict is not None and row.method != "none"
+    }
 
 
 def _best(result: Evaluation, name: str) -> set[str]:
