@@ -61,8 +61,7 @@ def test_too_few_that_are_left(shop, rest):
     with pytest.raises(InputError) as refused:
         fitted(shop, recent=np.concatenate((shop["bank"], shop["recent"][:rest], shop["recent"][:rest])))
     assert str(refused.value) == (
-        f"recent has {rest} different queries that are not in the bank, and fewer than 50 say nothing; give about 200, "
-        "or leave it out."
+        f"recent has {rest} different queries that are not in the bank, and fewer than 50 say nothing; give about 200."
     )
 
 
@@ -77,7 +76,7 @@ def test_copies_among_the_judged_queries(shop):
         fitted(shop, judged=np.tile(answers[:15], 2), judged_queries=np.tile(twice[:15], (2, 1)))
     assert str(refused.value) == (
         "judged has 15 different judged queries that are not in the bank, and fewer than 20 say nothing; judge about "
-        "50, or leave it out."
+        "50."
     )
 
 
@@ -97,3 +96,34 @@ def test_of_scores_too(shop):
     with pytest.warns(unhub.UnhubWarning, match=r"70 of 150 recent queries were left out"):
         correction = unhub.fit("sn", scores=s, recent=np.concatenate((s[:70], r)), tau=0.2)
     assert of(correction, "recent") == of(unhub.fit("sn", scores=s, recent=r, tau=0.2), "recent")
+
+
+def test_answers_that_rank_by_chance_are_probably_the_wrong_rows(shop):
+    rng = np.random.default_rng(1)
+    answers = (shop["recent"] @ shop["targets"].T).argmax(axis=1)
+    right = {"recent": shop["recent"], "judged": answers}
+    assert not any("right rows" in each for each in fitted(shop, **right).warnings)
+    with pytest.warns(unhub.UnhubWarning, match=r"The targets of judged are at rank \d+ of \d+ in the median"):
+        fitted(shop, **right | {"judged": rng.permutation(len(shop["targets"]))[rng.integers(0, 40, len(answers))]})
+
+
+def test_clicks_that_nothing_uses_are_told(shop):
+    clicks = np.arange(len(shop["bank"])) % 5
+    with pytest.warns(unhub.UnhubWarning, match="clicks was not used: target_prior='clicks' would use it"):
+        fitted(shop, clicks=clicks)
+    with pytest.warns(unhub.UnhubWarning, match="target_prior is taken for true: only judged queries can show"):
+        fitted(shop, target_prior=np.arange(1.0, len(shop["targets"]) + 1))
+
+
+def test_earlier_evidence_that_still_counts_is_told(shop):
+    answers = (shop["recent"] @ shop["targets"].T).argmax(axis=1)
+    correction = fitted(shop, recent=shop["recent"], judged=answers)
+    with pytest.warns(unhub.UnhubWarning, match="What the judged queries of the earlier verdict said still counts"):
+        verdict = unhub.guard(correction, recent=shop["recent"])
+    assert str(verdict) == verdict.sentence
+
+
+def test_a_crowd_of_recent_queries_is_sampled(shop, monkeypatch):
+    monkeypatch.setattr("unhub.dataset.evidence.MOST_READ", 60)
+    found = fitted(shop, recent=shop["recent"]).verdict.evidence[-1]
+    assert found.queries == 60

@@ -368,7 +368,7 @@ def test_raw_clicks_are_not_judgements(shop, many):
     [
         (
             lambda shop: {"recent": shop["recent"][:49]},
-            "recent has 49 queries, and fewer than 50 say nothing; give about 200, or leave it out.",
+            "recent has 49 queries, and fewer than 50 say nothing; give about 200.",
         ),
         (
             lambda shop: {"judged": shop["answers"]},
@@ -378,7 +378,7 @@ def test_raw_clicks_are_not_judgements(shop, many):
         (
             lambda shop: {"judged": list(enumerate(shop["answers"][:19].tolist())), "recent": shop["recent"]},
             "judged has 19 different judged queries that are not in the bank, and fewer than 20 say nothing; judge "
-            "about 50, or leave it out.",
+            "about 50.",
         ),
         (
             lambda shop: {"judged_queries": shop["asked"]},
@@ -443,17 +443,18 @@ SENTENCES = {
     "Supported strength: 16 "
     "held-out bank queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 "
     "recent queries), "
-    "popularity (give about 50 judged pairs). The bank is too small or too noisy; collect more queries, at least 100 "
-    "different ones.": judge((Evidence("bank", 0.1, 0.001, 0.01, 16),)),
+    "popularity (give about 50 judged pairs). The bank is too small or too noisy, or there are hardly any hubs to "
+    "correct; collect more queries, at least 100 different ones.": judge((Evidence("bank", 0.1, 0.001, 0.01, 16),)),
     "REFUSE: recent queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 200 recent "
     "queries 0.00 (-1.461 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged "
     "pairs). The bank is unlike "
     "the queries that are asked now; collect a bank from current traffic. If it is this gallery's own log, say so "
-    "(own_log).": judge((Evidence("recent", 0.0, -1.461, 0.026, 200),)),
+    "(own_log=True, or --popularity own_log).": judge((Evidence("recent", 0.0, -1.461, 0.026, 200),)),
     "REFUSE: recent queries support a strength of 0.00, below 0.25; no correction is served. Supported strength: 90 "
     "held-out bank queries 0.90 (+0.100 ± 0.010 nats per query); 200 recent queries 0.00 (-1.461 ± 0.026 nats per "
-    "query at strength 1). 72% of the bank were copies. Not checked: popularity (give about 50 judged pairs). The bank "
+    "query at strength 1). 72% of the bank repeats other queries. Not checked: popularity (give about 50 judged "
+    "pairs). The bank "
     "is unlike the queries that are asked now; collect a bank from current traffic.": judge(
         (Evidence("recent", 0.0, -1.461, 0.026, 200), Evidence("bank", 0.9, 0.1, 0.01, 90)),
         own_log=True,
@@ -462,9 +463,8 @@ SENTENCES = {
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 16 held-out bank queries 0.00 (-0.200 ± 0.030 nats per query at strength 1); 200 recent queries 0.00 "
     "(-0.300 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged pairs). The bank is "
-    "too small or too noisy; collect more queries, at least 100 different ones.": judge(
-        (Evidence("bank", 0.0, -0.2, 0.03, 16), Evidence("recent", 0.0, -0.3, 0.026, 200)), bank_size=16
-    ),
+    "too small or too noisy, or there are hardly any hubs to correct; collect more queries, at least 100 different "
+    "ones.": judge((Evidence("bank", 0.0, -0.2, 0.03, 16), Evidence("recent", 0.0, -0.3, 0.026, 200)), bank_size=16),
     "REFUSE: recent queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 200 "
     "recent queries 0.10 (+0.021 ± 0.004 nats per query; 0.62 with the 2 that gain the most). Not checked: popularity "
     "(give about 50 judged pairs). Only the few recent queries that gain the most support more: bots may be among "
@@ -480,21 +480,31 @@ SENTENCES = {
     "queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch (give about 200 "
     "recent queries). The right answers lose: popular targets may look "
     "like hubs here. If the "
-    "bank is this gallery's own log, say so (own_log); otherwise leave the scores as they are.": judge(
-        (Evidence("judged", 0.0, -0.1, 0.02, 50),)
-    ),
+    "bank is this gallery's own log, say so (own_log=True, or --popularity own_log); otherwise leave the scores as "
+    "they are.": judge((Evidence("judged", 0.0, -0.1, 0.02, 50),)),
     "REFUSE: judged queries support a strength of 0.10, below 0.25; no correction is served. Supported strength: 50 "
     "judged queries 0.10 (+0.001 ± 0.010 nats per query). Not checked: mismatch (give about 200 recent queries). The "
     "right answers lose: popular targets look like hubs in "
     "this log. Leave the scores as they are.": judge((Evidence("judged", 0.1, 0.001, 0.01, 50),), own_log=True),
     "REFUSE: the bank has 1 different query, too few to judge by; no correction is served. The bank is too small or "
-    "too noisy; collect more queries, at least 100 different ones.": judge((), bank_size=1),
+    "too noisy, or there are hardly any hubs to correct; collect more queries, at least 100 different ones.": judge(
+        (), bank_size=1
+    ),
     "REFUSE: held-out bank queries support a strength of 0.00, below 0.25; no correction is served. Supported "
     "strength: 120 held-out bank queries 0.00 (-0.100 ± 0.020 nats per query at strength 1). Not checked: mismatch "
     "(give about 200 recent queries), popularity (give about 50 judged pairs). The bank is too small or too noisy for "
-    "this gallery; collect several times as many different queries.": judge(
-        (Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120
-    ),
+    "this gallery, or there are hardly any hubs to correct. Several times as many different queries would tell; "
+    "otherwise leave the scores as they are.": judge((Evidence("bank", 0.0, -0.1, 0.02, 120),), bank_size=120),
+    "REFUSE: recent queries support a strength of 0.00, below 0.25; no correction is served. Supported strength: 200 "
+    "recent queries 0.00 (-1.461 ± 0.026 nats per query at strength 1). Not checked: popularity (give about 50 judged "
+    "pairs). The bank is too small or too noisy, or there are hardly any hubs to correct; collect more queries, at "
+    "least "
+    "100 different ones.": judge((Evidence("recent", 0.0, -1.461, 0.026, 200),), bank_size=4),
+    "APPLY at strength 0.9. Supported strength: 200 recent queries 0.90 (+0.021 ± 0.004 nats per query). 30% of the "
+    "bank "
+    "repeats other queries. If it is this gallery's own log, say so (own_log=True, or --popularity own_log). Not "
+    "checked: "
+    "popularity (give about 50 judged pairs).": judge((dataclasses.replace(FRESH, strength=0.9),), duplicates=0.3),
     "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
     "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
         "apply", 1.0, reason="transductive"

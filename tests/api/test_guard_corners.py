@@ -123,7 +123,7 @@ def test_wrong_arguments_are_one_sentence(call, sentence, shop):
 
 def test_evidence_that_is_not_used_is_told(shop):
     given = {"recent": shop["recent"], "judged": shop["answers"], "judged_queries": shop["asked"]}
-    notes = ("recent was not used: a strength was given.", "judged was not used: a strength was given.")
+    notes = ("recent was not used: the strength is 1, not auto.", "judged was not used: the strength is 1, not auto.")
     assert fit(shop, strength=1, **given).warnings == notes
     assert not fit(shop, "none", **given).warnings
     own = unhub.evaluate(
@@ -135,7 +135,7 @@ def test_evidence_that_is_not_used_is_told(shop):
     assert not own["none"].notes
     clicks = np.arange(BANK) % 60
     assert (
-        "clicks was not used: a strength was given."
+        "clicks was not used: the strength is 1, not auto."
         in fit(shop, strength=1, clicks=clicks, target_prior="clicks").warnings
     )
 

@@ -129,17 +129,16 @@ def test_a_gallery_in_a_store_is_named(run: Run, folder: Path) -> None:
         ("", "--recent is missing; give queries that are asked now, to judge the correction by."),
         (
             "--recent few.npy",
-            "--recent has 49 queries, and fewer than 50 say nothing; give about 200, or leave it out.",
+            "--recent has 49 queries, and fewer than 50 say nothing; give about 200.",
         ),
         (
             "--recent same.npy",
-            "--recent has 1 different query that is not in the bank, and fewer than 50 say nothing; give about 200, or "
-            "leave it out.",
+            "--recent has 1 different query that is not in the bank, and fewer than 50 say nothing; give about 200.",
         ),
         (
             "--recent again.npy",
             "--recent is the gallery itself: 80 of 80 vectors are targets, up to rounding; give queries that people "
-            "ask now, or leave it out.",
+            "ask now.",
         ),
         (
             "--recent recent.npy --judged halves.npy",
@@ -149,7 +148,7 @@ def test_a_gallery_in_a_store_is_named(run: Run, folder: Path) -> None:
         (
             "--recent recent.npy --judged nobody.npy",
             "--judged has 0 different judged queries that are not in the bank, and fewer than 20 say nothing; judge "
-            "about 50, or leave it out.",
+            "about 50.",
         ),
         ("--judged judged.tsv --recent bank.npy", None),
         ("--judged-queries recent.npy", "--judged-queries came without their right targets; give --judged too."),

@@ -46,6 +46,8 @@ FOR_EACH_TARGET = 64
 MOST_FOR_PARTS = 2
 """one part of the memory in so many is the most for that; where five parts would take more, they take turns"""
 UNCAPPED = "{} takes the popular targets of an own log for hubs, since its scores are not capped; sn's are."
+EARLIER = "What the {0} queries of the earlier verdict said still counts; give newer {0} queries to replace them."
+BELIEVED_PRIOR = "target_prior is taken for true: only judged queries can show that it is wrong."
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (
@@ -102,8 +104,10 @@ def guard(
     g = correction.bias.astype(np.float64)
     fresh, tau, execution = opened.queries, opened.tau, opened.execution
     evidence, _ = from_fresh(correction.method, g, tau, correction._linear, fresh, execution)
-    warn(fresh.notes)
-    return judge_again(correction, evidence, tau)
+    verdict = judge_again(correction, evidence, tau)
+    earlier = [each.source for each in verdict.evidence if each not in evidence and each.source != "bank"]
+    warn((*fresh.notes, *(EARLIER.format(each) for each in earlier)))
+    return verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +151,15 @@ def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
     declared = (UNCAPPED.format(method.name),) if uncapped else ()
     if method.strength != "auto":
         facts: Any = {"bank_size": banks.queries.shape[0], "duplicates": task.repeated, "own_log": task.own_log}
-        notes = (*declared, *(f"{argument(each)} was not used: a strength was given." for each in unused))
+        text = "{} was not used: the strength is {:g}, not auto."
+        notes = (*declared, *(text.format(argument(each), method.strength) for each in unused))
         return GuardedBias(method.estimate(banks), given(method.strength, **facts), notes=notes)
     if task.own_bank:
         notes = tuple(f"{argument(each)} was not used: the test queries are the bank." for each in unused)
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"), notes=notes)
     scale = spread(banks.queries) if task.spread is None else task.spread
-    own = replace(_judged_bias(method, task, scale), notes=(*task.fresh.notes, *declared))
+    believed = (BELIEVED_PRIOR,) if banks.target_prior is not None and task.fresh.judged is None else ()
+    own = replace(_judged_bias(method, task, scale), notes=(*task.fresh.notes, *declared, *believed))
     if task.clicks is None:
         return own
     if own.judged is None:

@@ -33,22 +33,25 @@ NAMES: Mapping[Source, str] = {
     "judged": "judged queries",
 }
 MISSING: Mapping[Check, str] = {
-    "noise": f"noise (fewer than {FEWEST} distinct bank queries)",
     "mismatch": f"mismatch (give about {WANTED_RECENT} recent queries)",
     "popularity": f"popularity (give about {WANTED_JUDGED} judged pairs)",
 }
-SOME_COPIES = 0.01
-"""share of the bank that repeats another query which is worth a sentence"""
+SOME_COPIES, MANY_COPIES = 0.01, 0.1
+"""share of the bank that repeats another query which is worth a sentence, and which a log of live traffic has"""
+SAY_SO = "say so (own_log=True, or --popularity own_log)"
 COLLECT: Mapping[Source, str] = {
-    "bank": f"The bank is too small or too noisy; collect more queries, at least {WANTED_BANK} different ones.",
+    "bank": (
+        "The bank is too small or too noisy, or there are hardly any hubs to correct; collect more queries, at least "
+        f"{WANTED_BANK} different ones."
+    ),
     "recent": "The bank is unlike the queries that are asked now; collect a bank from current traffic.",
     "judged": (
-        "The right answers lose: popular targets may look like hubs here. If the bank is this gallery's own log, say "
-        "so (own_log); otherwise leave the scores as they are."
+        f"The right answers lose: popular targets may look like hubs here. If the bank is this gallery's own log, "
+        f"{SAY_SO}; otherwise leave the scores as they are."
     ),
 }
 """what to do when these queries are the reason for a refusal"""
-OWN_LOG = "If it is this gallery's own log, say so (own_log)."
+OWN_LOG = f"If it is this gallery's own log, {SAY_SO}."
 """beside the one on recent queries: those of a log want other targets than its popular ones"""
 LEAVE = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
 """the same of judged queries, where the bank was declared as the gallery's own log"""
@@ -57,7 +60,10 @@ FEW = (
     "Take them out, or collect a bank from current traffic."
 )
 """the same of recent queries where leaving out a few of them is the reason"""
-COLLECT_MORE = "The bank is too small or too noisy for this gallery; collect several times as many different queries."
+COLLECT_MORE = (
+    "The bank is too small or too noisy for this gallery, or there are hardly any hubs to correct. Several times as "
+    "many different queries would tell; otherwise leave the scores as they are."
+)
 """the same of a bank that has as many queries as most need"""
 
 
@@ -139,6 +145,9 @@ class Verdict:
         parts = [head[:1].upper() + head[1:], self._copies(), self._capped(), self._not_checked(), self._advice()]
         return " ".join(part for part in parts if part)
 
+    def __str__(self) -> str:
+        return self.sentence
+
     def _head(self) -> str:
         if self.decision != "refuse":
             return f"{self.headline}."
@@ -164,25 +173,31 @@ class Verdict:
         return f"Supported strength: {'; '.join(words)}."
 
     def _copies(self) -> str:
-        return f"{percent(self.duplicates)} of the bank were copies." if self.duplicates >= SOME_COPIES else ""
+        if self.duplicates < SOME_COPIES:
+            return ""
+        said = f"{percent(self.duplicates)} of the bank repeats other queries."
+        return said if self.own_log or self.duplicates < MANY_COPIES else f"{said} {OWN_LOG}"
 
     def _capped(self) -> str:
         capped = self.evidence and self.strength == UNCHECKED < min(each.strength for each in self.evidence)
         return f"Without recent queries it is served at {UNCHECKED:g} at most." if capped else ""
 
     def _not_checked(self) -> str:
-        left = ", ".join(MISSING[check] for check in self.unchecked)
-        return f"Not checked: {left}." if left and self.evidence else ""
+        left = ", ".join(MISSING[check] for check in self.unchecked) if self.evidence else ""
+        return f"Not checked: {left}." if left else ""
 
     def _advice(self) -> str:
         if self.served:
             return ""
-        source = "bank" if self.binding is None else self.binding.source
+        tiny = 0 < self.bank_size < FEWEST  # whatever other queries say of its bias
+        source = "bank" if self.binding is None or tiny else self.binding.source
         if source == "judged" and self.own_log:
             return LEAVE
         if self.binding is not None and (self.binding.with_all or 0.0) >= WEAKER:
             return FEW
         if source == "recent" and not self.own_log:
+            if self.duplicates >= MANY_COPIES:  # said already
+                return COLLECT[source]
             return f"{COLLECT[source]} {OWN_LOG}"
         return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
 

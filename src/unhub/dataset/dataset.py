@@ -24,7 +24,17 @@ from unhub.dataset.galleries import Permuted, open_source, open_store_rows, take
 from unhub.dataset.inspection import Inspection, inspect_matrix, inspect_vectors
 from unhub.dataset.items import Items, read_captions, read_items
 from unhub.dataset.reader import Reader, column_ids, empty_bank, marginal, named, refuse_mixture, relative_prior
-from unhub.dataset.sources import ALIGNED, ARGUMENTS, LABELS, NO_BANK, Bank, Labels, portable, relevance_source
+from unhub.dataset.sources import (
+    ALIGNED,
+    ARGUMENTS,
+    LABELS,
+    NO_BANK,
+    Bank,
+    Labels,
+    is_clicks,
+    portable,
+    relevance_source,
+)
 from unhub.dataset.task import Task, score_task, vector_task
 from unhub.foundation.errors import InputError
 from unhub.foundation.facade import facade
@@ -52,11 +62,6 @@ VARIANTS = itertools.count()
 """numbers for relevance that replaces a dataset's own"""
 BANK_PARTS = {part: BANK_KEYS[name] for part, name in ARGUMENTS.items()}
 """part of a bank -> its key in an experiment file"""
-
-
-def is_clicks(prior: Any) -> bool:
-    """Whether a target prior is the word "clicks"."""
-    return isinstance(prior, str) and prior == "clicks"
 
 
 def _key(part: str, bank: str | None = None) -> tuple[str, ...]:

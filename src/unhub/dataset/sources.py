@@ -22,6 +22,11 @@ LABELS = "labels:"
 """before the names of two files of labels, as the command line has it"""
 
 
+def is_clicks(prior: Any) -> bool:
+    """Whether a target prior is the word "clicks"."""
+    return isinstance(prior, str) and prior == "clicks"
+
+
 @dataclass(frozen=True, eq=False)
 class Bank:
     """What a method learns from. Each part is an address (str or Path), an array, a tensor, or None.

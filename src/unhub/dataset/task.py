@@ -15,7 +15,7 @@ from unhub.dataset.evidence import NONE as NO_FRESH_QUERIES
 from unhub.dataset.evidence import FreshQueries, fresh_queries
 from unhub.dataset.galleries import chosen_rows
 from unhub.dataset.reader import Reader, same_rows
-from unhub.dataset.sources import Bank
+from unhub.dataset.sources import Bank, is_clicks
 from unhub.executors import processors
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray, Progress
@@ -274,6 +274,9 @@ def _of_traffic(data: Dataset, task: Task, *, clicked: bool = True) -> Task:
         else data.click_counts(task.bank, task.banks.queries.shape[0])
     )
     unit = data._reader.scaled
+    if clicked and data.source("clicks") is not None and not is_clicks(data.source("target_prior")):
+        unused = f"{argument('clicks')} was not used: {setting('target_prior', 'clicks')} would use it."
+        task = replace(task, fresh=replace(task.fresh, notes=(*task.fresh.notes, unused)))
     return replace(task, clicks=clicks, own_log=data.own_log, weighed=data.duplicates == "weigh", unit=unit)
 
 

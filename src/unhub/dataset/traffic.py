@@ -26,13 +26,13 @@ at larger galleries"""
 DEVIATIONS = 4.0
 """standard deviations of chance that it must be above one"""
 OWN_LOG = (
-    f"As a log of this gallery's own traffic, pass {setting('own_log', True)}; with clicks and about 50 judged queries "
-    f"also {setting('target_prior', 'clicks')}, which is used only if those prefer it."
+    f"If it is this gallery's own log, pass {setting('own_log', True)}, and with clicks and about 50 judged queries "
+    f"{setting('target_prior', 'clicks')}: the clicks are used only if those prefer them."
 )
-EVEN = "Nothing needs to be said of it in a fit: even traffic is the default."
+EVEN = "Even traffic is the default; pass nothing."
 UNKNOWN = (
-    "Popular targets and hubs look alike in vectors, so these cannot tell whether the traffic is even; "
-    f"{argument('clicks')}, or about 50 judged queries, would. Without them it counts as even."
+    f"Popular targets and hubs look alike in vectors; {argument('clicks')}, or about 50 judged queries, would tell. "
+    "Without them it counts as even."
 )
 
 
@@ -62,9 +62,10 @@ def traffic_of(task: Task, clicks: FloatArray | None = None) -> Traffic:
     times = plain.banks.query_weight
     most = 1 if times is None else int(times.max())
     repeated, uneven = plain.repeated, None if clicks is None else unevenness(clicks)
-    said = f"{100 * repeated:.0f}% of the bank repeats another query, the most common one comes {most:,} times"
+    comes = "comes once" if most == 1 else f"comes {most:,} times"
+    facts = f"{100 * repeated:.0f}% of the bank repeats another query, the most common one {comes}"
     if uneven is not None:
-        said += f"; pairs of clicks fall on one target {uneven:.1f} times as often as in even traffic"
+        facts += f"; pairs of clicks fall on one target {uneven:.1f} times as often as in even traffic"
     if uneven is not None:
         popular = uneven > max(UNEVEN, 1 + DEVIATIONS * np.sqrt(2 * len(clicks)) / clicks.sum())  # type: ignore[arg-type, union-attr]
         looks: Situation = "own_log" if popular else "even"
@@ -73,8 +74,8 @@ def traffic_of(task: Task, clicks: FloatArray | None = None) -> Traffic:
         popular = repeated >= REPEATED and most >= MOST_COMMON and different >= FEWEST_DIFFERENT
         looks = "own_log" if popular else "unknown"
     advice = {"own_log": OWN_LOG, "even": EVEN, "unknown": UNKNOWN}[looks]
-    names = {"own_log": "own_log, a log with popular targets", "even": "even", "unknown": "neither for sure"}
-    return Traffic(looks, repeated, most, uneven, f"traffic looks like {names[looks]}: {said}. {advice}")
+    names = {"own_log": "looks like a log with popular targets", "even": "looks even", "unknown": "can't tell"}
+    return Traffic(looks, repeated, most, uneven, f"Traffic: {names[looks]} ({facts}). {advice}")
 
 
 def unevenness(clicks: FloatArray) -> float | None:
