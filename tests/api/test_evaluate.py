@@ -5,6 +5,7 @@ import io
 import json
 import sys
 import tracemalloc
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -281,6 +282,26 @@ def test_normalize_of_a_bias_is_score_plus_bias(scores):
     assert np.allclose(
         unhub.normalize("sn", scores=scores, tau=0.1), scores + unhub.fit("sn", scores=scores, tau=0.1).bias, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("bank", [5, 400])
+def test_normalize_warns_where_the_correction_is_refused(scores, bank):
+    noise = np.random.default_rng(0).normal(0, 0.2, (bank, 40)).astype(np.float32)
+    given = {"scores": scores, "query_bank_scores": noise}
+    with pytest.warns(unhub.UnhubWarning) as caught:
+        unchanged = unhub.normalize("sn", **given)
+    np.testing.assert_allclose(unchanged, scores, atol=1e-6)
+    sentences = [str(each.message) for each in caught if str(each.message).startswith("REFUSE: ")]
+    assert len(sentences) == 1
+    assert sentences[0].endswith("So the scores are unchanged; strength=1 gives the whole correction.")
+
+
+@pytest.mark.parametrize(("method", "more"), [("sn", {"strength": 1}), ("none", {}), ("dis", {}), ("hn", {})])
+def test_normalize_does_not_warn_where_nothing_is_refused(scores, rng, method, more):
+    bank = {} if method == "hn" else {"query_bank_scores": rng.normal(0, 0.2, (60, 40)).astype(np.float32)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", unhub.UnhubWarning)
+        unhub.normalize(method, scores=scores, **bank, **more)
 
 
 def test_a_missing_package_skips_its_methods_only_when_everything_was_asked_for(scores, vectors, monkeypatch):

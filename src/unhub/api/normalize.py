@@ -11,8 +11,11 @@ from unhub.api.running import apply_method
 from unhub.dataset import Dataset
 from unhub.dataset.task import check_needs
 from unhub.foundation.types import FloatArray
+from unhub.foundation.wording import setting
 from unhub.methods import HyperParameters, Method
 from unhub.methods import method as method_by_name
+
+UNCHANGED = f"So the scores are unchanged; {setting('strength', 1)} gives the whole correction."
 
 
 @facade
@@ -30,7 +33,7 @@ def normalize(
 ) -> FloatArray:
     """The corrected scores: (query, gallery), larger is better.
 
-    Methods that are a bias give scores + bias; transport methods give their plan.
+    Methods that are a bias give scores + strength * bias; transport methods give their plan.
 
     method: a name of ``unhub.METHODS``, or an object.
     scores: (query, gallery).
@@ -38,7 +41,9 @@ def normalize(
     cross_bank_scores: (bank, target bank), for dbsn. target_bank_scores: (target bank, gallery), for dualis.
     query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
     memory: such as "2GB": bounds the scores that are held at once.
-    hyper_parameters: by name.
+    hyper_parameters: by name. strength="auto", the default of a bias, is what queries held out of the bank support: .84
+        at most, since recent or judged queries cannot be given here, and 0, with a warning, where they refuse it.
+        Without a bank, or with strength=1, it is the whole correction.
 
     Returns an array of the shape of ``scores``.
 
@@ -61,5 +66,7 @@ def normalize(
     resolved = task.resolve(chosen)
     assert task.scores is not None
     corrected = apply_method(resolved.method, task)
-    warn(resolved.notes + corrected.notes)
+    verdict = corrected.verdict
+    refused = () if verdict is None or verdict.served else (f"{verdict.sentence} {UNCHANGED}",)
+    warn(resolved.notes + corrected.notes + refused)
     return np.concatenate([rows for _, rows in corrected.rows])
