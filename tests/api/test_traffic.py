@@ -1,5 +1,7 @@
 """Whether a bank looks like even traffic or a log with popular targets, and when that cannot be told."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -33,9 +35,9 @@ def test_without_clicks_and_repeats_it_cannot_be_told(parts):
     assert (traffic.looks_like, traffic.most_common, traffic.unevenness) == ("unknown", 1, None)
     found = unhub.check(**parts).facts()[-1]
     assert found == (
-        "traffic looks like neither for sure: 0% of the bank repeats another query, the most common one comes 1 times. "
-        "Popular targets and hubs look alike in vectors, so these cannot tell whether the traffic is even; clicks, or "
-        "about 50 judged queries, would. Without them it counts as even."
+        "Traffic: can't tell (0% of the bank repeats another query, the most common one comes once). Popular targets "
+        "and hubs look alike in vectors; clicks, or about 50 judged queries, would tell. Without them it counts as "
+        "even."
     )
 
 
@@ -43,7 +45,12 @@ def test_repeated_queries_are_a_log(parts):
     bank = parts["query_bank"][draw(ZIPF[:GALLERY], 900)]
     traffic = unhub.check(targets=parts["targets"], query_bank=bank).traffic
     assert traffic.looks_like == "own_log"
-    assert "pass own_log=True" in unhub.check(targets=parts["targets"], query_bank=bank).table()
+    assert re.search(
+        r"Traffic: looks like a log with popular targets \(\d+% of the bank repeats another query, the most common one "
+        r"comes \d+ times\)\. If it is this gallery's own log, pass own_log=True, and with clicks and about 50 judged "
+        r"queries target_prior='clicks': the clicks are used only if those prefer them\.\n",
+        unhub.check(targets=parts["targets"], query_bank=bank).table(),
+    )
 
 
 def test_a_file_written_twice_is_no_log(parts):
@@ -57,6 +64,9 @@ def test_clicks_tell(popularity, expected, parts):
     seen = unhub.check(**parts, clicks=draw(popularity))
     assert seen.traffic.looks_like == expected
     assert seen.to_dict()["traffic"]["looks_like"] == expected
+    if expected == "even":
+        assert seen.traffic.sentence.startswith("Traffic: looks even (0% of the bank repeats another query, ")
+        assert seen.traffic.sentence.endswith("in even traffic). Even traffic is the default; pass nothing.")
     few = unhub.check(**parts, clicks=[(row, target) for row, target in enumerate(draw(popularity)[:50])])
     assert few.traffic.looks_like == "unknown"
 

@@ -133,3 +133,50 @@ def test_a_temperature_that_wants_more_digits_changes_the_plan(run: Run) -> None
         ended = run("check", *flags, "--tau", wrong)
         assert ended.code == 2
         assert "tau is" in ended.err
+
+
+@pytest.fixture
+def log(run: Run) -> tuple[str, ...]:
+    """A bank that repeats its popular queries, and the clicks on them; "flat.tsv" has those of even traffic."""
+    rng = np.random.default_rng(4)
+    popular = np.concatenate(
+        [np.arange(60), rng.choice(60, 500, p=1 / np.arange(1, 61) / (1 / np.arange(1, 61)).sum())]
+    )
+    np.save("log.npy", np.load("bank.npy")[popular])
+    for name, targets in (("clicks", popular % TARGETS), ("flat", np.arange(len(popular)) % TARGETS)):
+        Path(f"{name}.tsv").write_text("".join(f"{row}\t{target}\n" for row, target in enumerate(targets)))
+    np.save("prior.npy", np.linspace(1, 2, TARGETS))
+    return ("--targets", "targets.npy", "--query-bank", "log.npy")
+
+
+@pytest.mark.parametrize(
+    ("more", "popularity"),
+    [
+        ("", "--popularity own_log"),
+        ("--clicks clicks.tsv", "--popularity clicks --clicks clicks.tsv"),
+        ("--clicks flat.tsv", ""),
+        ("--target-prior prior.npy", "--own-log"),
+    ],
+)
+@pytest.mark.parametrize("test", ["", "--queries queries.npy --relevant relevant.tsv"])
+def test_the_next_command_names_the_popularity(
+    run: Run, log: tuple[str, ...], more: str, popularity: str, test: str
+) -> None:
+    ended = run("check", *log, *split(more), *split(test))
+    words = next_command(ended.out)
+    assert words[0] == ("evaluate" if test else "fit")
+    told = ("--popularity", "--clicks", "--own-log")
+    kept = [
+        word for at, word in enumerate(words) if word in told or (words[at - 1] in told and words[at - 1] != told[2])
+    ]
+    assert kept == split(popularity)
+    assert run(*words).code == 0
+
+
+def test_the_traffic_is_told_in_flags(run: Run, log: tuple[str, ...]) -> None:
+    ended = run("check", *log)
+    assert (
+        "). If it is this gallery's own log, pass --popularity own_log, and with clicks and about 50 judged queries "
+        "--popularity clicks: the clicks are used only if those prefer them." in ended.out
+    )
+    assert "Traffic: can't tell (" in run("check", "--targets", "targets.npy", "--query-bank", "bank.npy").out

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 FILES = (
     "targets", "queries", "query_bank", "target_bank", "scores", "query_bank_scores", "cross_bank_scores",
     "target_bank_scores", "relevant", "target_ids", "query_ids", "query_weight", "target_prior",
-    "recent", "judged", "judged_queries", "clicks",
+    "recent", "judged", "judged_queries",
 )  # fmt: skip
+OF_TRAFFIC = ("own_log", "popularity", "clicks")
 SETTINGS = ("metric", "normalize", "memory", "allow_overlap", "tau")
 OF_FIT = (
     "targets", "query_bank", "target_bank", "target_ids", "query_weight", "target_prior", "recent", "judged",
@@ -75,19 +76,18 @@ def command(
             f"{experiment} is a correction, not an experiment file; look at it with unhub report {experiment}, or use "
             f"it with unhub search, extend or export."
         )
-    given = options.given(context, (*FILES, *SETTINGS))
+    given = options.given(context, (*FILES, "clicks", *SETTINGS))
     with working("reading") as progress:
         data = None if experiment is None else unhub.Dataset.open(experiment)
         seen = unhub.check(data, **given, progress=progress)
     lists = {} if data is None else _possible(data)
     door: Door = console.as_flag
-    step = next_command(given, logits=seen.logits)
+    looks_like = None if seen.traffic is None else seen.traffic.looks_like
+    step = next_command(given, logits=seen.logits, own_log=looks_like == "own_log")
     if experiment is not None and data is not None:
         table = next((name for name, (_, lacks) in lists["tables"].items() if lacks is None), None)
         step = None if table is None else shlex.join(["unhub", "reproduce", experiment, "--table", table])
         door = data.door()
-    if step is not None and step.startswith("unhub fit") and seen.traffic is not None:
-        step += " --popularity own_log" if seen.traffic.looks_like == "own_log" else ""
     step = step if seen.ready else None
     if json:
         plain = seen.to_dict(door) | {"next": step}
@@ -134,16 +134,29 @@ def _possible(data: Dataset) -> dict[str, dict[str, tuple[str, str | None]]]:
     }
 
 
-def next_command(given: dict[str, Any], *, logits: bool) -> str | None:
-    """The command that these files are ready for: evaluate where the right answers are known, otherwise fit."""
+def next_command(given: dict[str, Any], *, logits: bool, own_log: bool) -> str | None:
+    """The command that these files are ready for: evaluate where the right answers are known, otherwise fit.
+
+    own_log: whether the bank looks like a log with popular targets.
+    """
+    given = {name: value for name, value in given.items() if name != "clicks"} | _traffic(given, own_log=own_log)
     if "relevant" in given and ("scores" in given or {"queries", "targets"} <= set(given)):
         tau = {"tau": "auto"} if logits else {}
-        return shlex.join(["unhub", "evaluate", *_flags(tau | given, (*FILES, *SETTINGS))])
+        return shlex.join(["unhub", "evaluate", *_flags(tau | given, (*FILES, *OF_TRAFFIC, *SETTINGS))])
     names = OF_FIT if "targets" in given else ("scores", "cross_bank_scores", "target_bank_scores", *OF_FIT[3:])
     if not {"targets", "query_bank"} <= set(given) and "scores" not in given:
         return None
-    flags = _flags(given, (*names, "metric", "normalize", "memory", "tau"))
+    flags = _flags(given, (*names, *OF_TRAFFIC, "metric", "normalize", "memory", "tau"))
     return shlex.join(["unhub", "fit", *flags, "-o", "correction.unhub"])
+
+
+def _traffic(given: dict[str, Any], *, own_log: bool) -> dict[str, Any]:
+    """What to say of the traffic; a target prior of one's own excludes a popularity."""
+    if not own_log:
+        return {}
+    if "target_prior" in given:
+        return {"own_log": True}
+    return {"popularity": "clicks", "clicks": given["clicks"]} if "clicks" in given else {"popularity": "own_log"}
 
 
 def _flags(given: dict[str, Any], names: tuple[str, ...]) -> list[str]:

@@ -44,6 +44,8 @@ FLAGS = {
     "which": "--method",
 }
 """arguments whose flag has another name"""
+SITUATIONS = {("own_log", "True"): "--popularity own_log", ("target_prior", "clicks"): "--popularity clicks"}
+"""arguments with a value that is a popularity on the command line"""
 
 _UNSEEN = re.compile(r"[^\n -~]")
 """in a text of JSON: characters that may not be printable"""
@@ -52,9 +54,11 @@ _UNSEEN = re.compile(r"[^\n -~]")
 def as_flag(name: str, value: str | None) -> str:
     """An argument as the command line names it.
 
-    >>> as_flag("which", "sn"), as_flag("query_bank", None)
-    ('--method sn', '--query-bank')
+    >>> as_flag("which", "sn"), as_flag("query_bank", None), as_flag("own_log", "True")
+    ('--method sn', '--query-bank', '--popularity own_log')
     """
+    if value is not None and (name, value) in SITUATIONS:
+        return SITUATIONS[name, value]
     if name not in FLAGS:
         return on_command_line(name, value)
     return FLAGS[name] if value in (None, "True") else f"{FLAGS[name]} {value}"
