@@ -100,6 +100,10 @@ def test_a_path_is_judged_like_its_correction(shop, tmp_path):
             lambda c, shop: c.with_verdict(fit(shop, tau=0.05).verdict),
             "verdict was judged at tau 0.05, but this correction is judged at 0.0811977; pass what unhub",
         ),
+        (
+            lambda c, shop: c.with_verdict(fit(shop, query_bank=shop["elsewhere"], tau=c.verdict.tau).verdict),
+            "verdict is on another correction: its bank queries say something else; pass what unhub.guard returns for",
+        ),
         (lambda c, shop: fit(shop, own_log="no"), "own_log is 'no'; use True or False."),
         (
             lambda c, shop: fit(shop, recent=shop["recent"], judged=np.full(RECENT, -5)),

@@ -126,12 +126,14 @@ class Correction:
         """The same correction under another verdict, as ``unhub.guard`` gives it."""
         if not isinstance(verdict, Verdict):
             raise InputError("verdict", f"is a {type(verdict).__name__}", "pass what unhub.guard returns")
+        its, came = self.verdict, ""
         if verdict.bank_size not in (0, self.bank_size):
             came = f"is on a bank of {verdict.bank_size:,} queries, but this correction's has {self.bank_size:,}"
-            raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
-        own, tau = self.verdict.tau, verdict.tau
-        if own is not None and tau is not None and not math.isclose(own, tau):
-            came = f"was judged at tau {tau:g}, but this correction is judged at {own:g}"
+        elif its.tau is not None and verdict.tau is not None and not math.isclose(its.tau, verdict.tau):
+            came = f"was judged at tau {verdict.tau:g}, but this correction is judged at {its.tau:g}"
+        elif its.of_bank is not None and verdict.reason == "judged" and verdict.of_bank != its.of_bank:
+            came = "is on another correction: its bank queries say something else"
+        if came:
             raise InputError("verdict", came, "pass what unhub.guard returns for this correction")
         return replace(self, verdict=verdict)
 

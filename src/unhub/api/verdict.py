@@ -99,6 +99,11 @@ class Verdict:
         return tuple(check for check in get_args(Check) if check not in self.checked)
 
     @property
+    def of_bank(self) -> Evidence | None:
+        """What the held-out queries of the bank say, where there were any; no later verdict changes it."""
+        return next((each for each in self.evidence if each.source == "bank"), None)
+
+    @property
     def served(self) -> bool:
         """Whether it may be served."""
         return self.decision != "refuse"
