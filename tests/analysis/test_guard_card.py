@@ -1,5 +1,7 @@
 """The guard's verdict in report and page: the same numbers, computed once, and refused where it is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,11 @@ import unhub
 from unhub.analysis.hubs import hub_card
 from unhub.analysis.report_data import report_data
 from unhub.analysis.session import Session, ViewSettings
-from unhub.analysis.verdict import guard_of
+from unhub.analysis.verdict import verdict_card
 from unhub.analysis.view import view
 from unhub.api.guard import estimate_bias
+from unhub.api.verdict import APPLY, WEAKER, given, judge
+from unhub.methods.strength import Evidence
 from unhub.reports.html import html_report
 
 from .small_experiment import unit, write_experiment
@@ -47,13 +51,34 @@ def test_report_page_and_evaluate_come_to_one_verdict(experiment):
         queries=queries, targets=targets, query_bank=bank, target_bank=others, methods=["dbsn"], tau=0.1,
         relevant=experiment.parent / "relevant.npy",
     )["dbsn"].verdict  # fmt: skip
-    assert shown.guard == told == guard_of(verdict)
+    assert shown.guard == told == verdict_card(verdict)
     assert shown.strength == told.strength == verdict.strength > 0
     assert told.checks == {"noise": True, "mismatch": False, "popularity": False}
     assert told.summary == (
         "Without recent queries it is served at 0.84 at most. Not checked: mismatch (give about 200 recent queries), "
         "popularity (give about 50 judged pairs)."
     )
+
+
+@pytest.mark.parametrize(("decision", "colour"), [("apply", "use"), ("apply weaker", "unclear"), ("refuse", "refuse")])
+def test_limits_and_colour_of_the_card_are_those_of_the_verdict(experiment, decision, colour):
+    told = report_data(Session.open(experiment))
+    at = {"apply": APPLY, "apply weaker": WEAKER, "refuse": WEAKER - 0.01}[decision]
+    card = verdict_card(judge((Evidence("recent", at, 0.1, 0.01, 200, with_all=at + 0.1),)))
+    assert (card.decision, card.colour, card.limits) == (decision, colour, [WEAKER, APPLY])
+    page = html_report(replace(told, guard=replace(card, limits=[0.125, 0.5])))
+    assert f'class="guard {colour}"' in page
+    assert 'class="limit" d="M12.5 -2V12M50 -2V12"' in page
+    assert f"200 queries; {at + 0.1:.2f} with the 2 that gain the most</span>" in page
+    assert f"; {at + 0.1:.2f} with the 2 that gain the most)" in card.sentence  # in the same words
+    assert '<p class="asked">Guard: judged by queries that the bias was not fitted on.</p>' in page
+
+
+def test_a_card_of_a_strength_that_was_given_does_not_say_that_it_was_judged(experiment):
+    told = report_data(Session.open(experiment))
+    page = html_report(replace(told, guard=verdict_card(given(0.5))))
+    assert "A strength of your own; nothing was checked." in page
+    assert 'class="asked"' not in page
 
 
 def test_the_guard_runs_once_for_a_bank_a_method_and_a_temperature(experiment, calls_of):

@@ -11,7 +11,7 @@ import pytest
 
 import unhub
 from unhub.analysis.convergence import errors_of
-from unhub.analysis.model import Verdict
+from unhub.analysis.model import MeasuredEffect
 from unhub.analysis.report_data import report_data
 from unhub.analysis.session import Session
 from unhub.cli import main
@@ -272,7 +272,7 @@ def test_a_dbsn_correction_needs_no_target_bank_to_be_reported(folder, tmp_path)
 
 
 def test_a_verdict_from_outside_goes_first(folder):
-    given = Verdict("do not use", "It lost on dev.")
+    given = MeasuredEffect("do not use", "It lost on dev.")
     assert report_data(Session.open(folder / "experiment.toml"), judgement=given).verdict is given
 
 

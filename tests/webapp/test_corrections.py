@@ -12,7 +12,7 @@ from unhub.analysis.comparison import comparison, typed_comparison
 from unhub.analysis.hubs import hub_card
 from unhub.analysis.model import Estimate
 from unhub.analysis.session import SAVED, Session, ViewSettings
-from unhub.analysis.verdict import verdict
+from unhub.analysis.verdict import measured_effect
 from unhub.analysis.view import view
 from unhub.cli import main
 from unhub.dataset import TEST_QUERIES, Dataset
@@ -293,7 +293,7 @@ def test_words_of_a_gallery_that_is_not_scaled(experiment, tmp_path):
 
 def test_a_gain_on_queries_of_the_bank_is_no_advice():
     gain = Estimate(5.0, 3.0, 7.0)
-    kinds = [verdict(gain, "SN", corrected=True, shared=each).kind for each in (0.0, 0.005, 0.2, None)]
+    kinds = [measured_effect(gain, "SN", corrected=True, shared=each).kind for each in (0.0, 0.005, 0.2, None)]
     assert kinds == ["use", "use", "upper bound", "upper bound"]
 
 

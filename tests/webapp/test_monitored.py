@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import unhub
-from unhub.analysis.monitored import monitored
+from unhub.analysis.monitor_points import monitor_points
 from unhub.analysis.session import Session
 from unhub.api.monitor_history import history_beside
 from unhub.cli import main
@@ -40,7 +40,7 @@ def watched_gallery(gallery, cache):
 
 def test_the_api_gives_the_runs_that_a_report_draws(watched_gallery, gallery):
     runs = httpx.get(f"{watched_gallery}/api/history").json()["runs"]
-    assert runs == [asdict(each) for each in monitored(Session.open(gallery), gallery)]
+    assert runs == [asdict(each) for each in monitor_points(Session.open(gallery), gallery)]
     assert [each["date"][:10] for each in runs] == list(DATES)
     lines = [json.loads(line) for line in history_beside(gallery).read_text().splitlines()]
     assert [each["status"] for each in runs] == [each["status"] for each in lines]
@@ -51,8 +51,8 @@ def test_the_sentence_is_the_one_of_monitor(gallery, experiment, tmp_path):
     copy = tmp_path / "x.jsonl"
     copy.write_bytes(history_beside(gallery).read_bytes())
     said = unhub.monitor(gallery, recent=np.load(experiment.parent / "queries.npy"), history=copy)
-    assert monitored(Session.open(gallery), gallery, copy)[-1].sentence == said.sentence
-    assert monitored(Session.open(gallery), gallery)[-1].sentence != said.sentence
+    assert monitor_points(Session.open(gallery), gallery, copy)[-1].sentence == said.sentence
+    assert monitor_points(Session.open(gallery), gallery)[-1].sentence != said.sentence
 
 
 def test_a_page_without_a_history_has_no_panel(visit, server):

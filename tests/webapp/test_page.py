@@ -4,12 +4,16 @@ import csv
 import io
 import re
 import time
+from dataclasses import asdict
 
 import httpx
 import numpy as np
 import pytest
 from PIL import Image
 
+from unhub.analysis.verdict import verdict_card
+from unhub.api.verdict import judge
+from unhub.methods.strength import Evidence
 from unhub.reports import palette
 
 from .conftest import HOSTILE, Watched
@@ -525,6 +529,10 @@ def test_the_guard_says_what_it_serves_and_a_strength_of_ones_own_leads_back(vis
     assert page.locator("#strength-number").input_value() == "0.84"
     assert page.locator("#strength-auto").get_attribute("aria-pressed") == "true"
     assert texts(page, "#guard .evidence b") == [f"{each['strength']:.2f}" for each in view["guard"]["evidence"]]
+    assert page.locator("#guard > div").get_attribute("class") == f"guard {view['guard']['colour']}"
+    assert texts(page, "#guard .asked") == [view["guard"]["basis"]] != [""]
+    limits = page.locator("#guard .evidence .limit").first.get_attribute("d")
+    assert limits == "".join(f"M{100 * at:g} -2V12" for at in view["guard"]["limits"])
     assert texts(page, "#guard .checks li") == ["noise checked", "mismatch not checked", "popularity not checked"]
     page.fill("#strength-number", "0.3")
     page.keyboard.press("Enter")
@@ -534,6 +542,20 @@ def test_the_guard_says_what_it_serves_and_a_strength_of_ones_own_leads_back(vis
     page.locator("#guard button").click()
     until(page, "document.querySelector('#strength-number').value === '0.84'")
     assert "strength" not in page.url
+
+
+def test_the_card_shows_what_all_recent_queries_support_in_the_words_of_the_verdict(visit, server):
+    page = visit("/?method=sn").page
+    changed = view_of(server, method="is")
+    recent = Evidence("recent", 0.5, 0.1, 0.01, 150, with_all=0.62)
+    changed["guard"] = asdict(verdict_card(judge((recent,)))) | {"limits": [0.125, 0.5]}
+    page.route("**/api/view?*method=is*", lambda route: route.fulfill(json=changed))
+    page.select_option("#set-method", "is")
+    until(page, "document.querySelectorAll('#guard .evidence li').length === 1")
+    words = page.locator("#guard .evidence .more").inner_text()
+    assert words == "+0.100 ± 0.010 nats per query, 150 queries; 0.62 with the 2 that gain the most"
+    assert "0.62 with the 2 that gain the most" in changed["guard"]["sentence"]
+    assert page.locator("#guard .evidence .limit").get_attribute("d") == "M12.5 -2V12M50 -2V12"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

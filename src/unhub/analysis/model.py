@@ -29,7 +29,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MeasuredEffect:
     """Whether a correction helps, as measured on the test queries, in one sentence."""
 
     kind: Kind
@@ -37,8 +37,8 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Guard:
-    """The guard's verdict on a correction, from queries that it was not fitted on; test queries have no part in it.
+class VerdictCard:
+    """The guard's verdict on a correction, from queries that it was not fitted on, as report and page draw it.
 
     decision: "apply", "apply weaker" or "refuse". strength: that is served; 0 where it is refused. reason: "judged";
     "given" for a strength of one's own; "transductive" where the test queries are the bank. checks: for noise, mismatch
@@ -52,8 +52,14 @@ class Guard:
     sentence: str
     summary: str
     """the sentence without headline and evidence"""
+    basis: str
+    """which queries it was judged by; empty where it was not judged"""
     evidence: list[GuardEvidence]
     checks: dict[str, bool]
+    limits: list[float]
+    """strengths at which the decision changes"""
+    colour: str
+    """the CSS class of the decision"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class GuardEvidence:
     queries: int
     left_out: int = 0
     """so many of them, those that gain the most, do not count for the strength"""
+    with_all: float | None = None
+    """the strength that they support with those; None where none is left out"""
     binding: bool = False
     """whether it decides"""
 
@@ -377,9 +385,9 @@ class ReportData:
     targets: int
     judged: bool
     headline: Headline
-    verdict: Verdict
+    verdict: MeasuredEffect
     """measured on the test queries"""
-    guard: Guard | None
+    guard: VerdictCard | None
     """at which strength to serve the correction; None for a method that is no bias"""
     table: ResultsTable
     occurrences: list[Occurrence]

@@ -15,11 +15,11 @@ from unhub.analysis.convergence import convergence
 from unhub.analysis.distributions import heat_map, lorenz, occurrences
 from unhub.analysis.evaluated import EvaluatedDataset, evaluate_dataset, subtitle
 from unhub.analysis.hubs import top_hubs
-from unhub.analysis.model import Examples, HistoryPoint, Provenance, ReportData, Verdict
+from unhub.analysis.model import Examples, HistoryPoint, MeasuredEffect, Provenance, ReportData
 from unhub.analysis.results_table import results_table
 from unhub.analysis.saved_sweeps import saved_sweeps
 from unhub.analysis.session import Session
-from unhub.analysis.verdict import guard_of, headline, verdict
+from unhub.analysis.verdict import headline, measured_effect, verdict_card
 from unhub.foundation import VERSION
 from unhub.foundation.types import Progress
 from unhub.methods import Method, title_of
@@ -36,7 +36,7 @@ def report_data(
     methods: Sequence[Method] | None = None,
     sweeps: Sequence[Path] = (),
     command: str = "",
-    judgement: Verdict | None = None,
+    judgement: MeasuredEffect | None = None,
     title: str | None = None,
     about: str | None = None,
     noun: str | None = None,
@@ -48,8 +48,8 @@ def report_data(
 
     direction, bank, method: what to show; the first by default, dbsn or sn, or the method of a correction.
     methods: with settings of their own, in the table of a correction. sweeps: folders that may hold saved sweeps.
-    command: makes the report again. judgement: a verdict from other queries. title, about, noun, notes: words for it.
-    history: what was monitored of the correction, oldest first.
+    command: makes the report again. judgement: an effect measured on other queries. title, about, noun, notes: words
+    for it. history: what was monitored of the correction, oldest first.
     """
     evaluated = evaluate_dataset(session, direction, bank, method, methods, progress)
     pair, data = evaluated.pair, session.data
@@ -86,8 +86,8 @@ def report_data(
         targets=pair.relevance.gallery,
         judged=session.judged,
         headline=headline(counts[0], counts[1], 1, noun, name),
-        verdict=judgement or verdict(gain, name, corrected=True, shared=evaluated.shared, strength=served),
-        guard=None if evaluated.after.verdict is None else guard_of(evaluated.after.verdict),
+        verdict=judgement or measured_effect(gain, name, corrected=True, shared=evaluated.shared, strength=served),
+        guard=None if evaluated.after.verdict is None else verdict_card(evaluated.after.verdict),
         table=table,
         occurrences=occurrences(pair),
         lorenz=lorenz(pair),

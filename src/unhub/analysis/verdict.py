@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import get_args
 
 import numpy as np
 
-from unhub.analysis.model import Estimate, Guard, GuardEvidence, Headline, Verdict
-from unhub.api import verdict as guard
+from unhub.analysis.model import Estimate, GuardEvidence, Headline, MeasuredEffect, VerdictCard
 from unhub.api.evaluation import MethodResult
+from unhub.api.verdict import APPLY, NAMES, WEAKER, Check, Decision, Verdict
 from unhub.foundation.tables import percent
 from unhub.foundation.types import AnyArray, IntArray
 from unhub.metrics import antihub_share, bootstrap_difference
@@ -19,6 +20,9 @@ HEADS = 0.01
 LEVEL = 0.95
 SEEN = 0.01
 """the share of test queries in a bank above which a gain is an upper bound"""
+COLOURS: Mapping[Decision, str] = {"apply": "use", "apply weaker": "unclear", "refuse": "refuse"}
+"""the CSS class of each decision"""
+JUDGED = "Guard: judged by queries that the bias was not fitted on."
 
 
 def headline(before: IntArray, after: IntArray, k: int, noun: str, title: str | None) -> Headline:
@@ -49,57 +53,71 @@ def gain_of(
     return Estimate(gain.value, gain.low, gain.high)
 
 
-def verdict(
+def measured_effect(
     gain: Estimate | None, title: str, *, corrected: bool, shared: float | None = 0.0, strength: float | None = None
-) -> Verdict:
+) -> MeasuredEffect:
     """Whether the correction helps these queries, hurts, or may be chance.
 
     shared: the share of the test queries in the bank; None if they are the bank. strength: that is served, if it is a
     bias.
     """
     if not corrected:
-        return Verdict("unknown", "No correction is chosen.")
+        return MeasuredEffect("unknown", "No correction is chosen.")
     if strength == 0:
-        return Verdict("refused", f"{title} is not served, so every query has the results of no correction.")
+        return MeasuredEffect("refused", f"{title} is not served, so every query has the results of no correction.")
     if gain is None:
-        return Verdict("unknown", "Can't judge accuracy: there are no relevance labels. Add them to see if it helps.")
+        return MeasuredEffect(
+            "unknown", "Can't judge accuracy: there are no relevance labels. Add them to see if it helps."
+        )
     facts = f"{gain.value:+.1f} points of R@1 on these queries (95% interval {gain.low:+.1f} to {gain.high:+.1f})"
     if shared:
         facts += f"; {percent(shared)} of the test queries are in its bank"
     bound = "" if shared is not None else " Upper bound: estimated from the test queries themselves."
     if gain.low == gain.high == 0:
-        return Verdict("unclear", f"{title} changes no first place that matters here.")
+        return MeasuredEffect("unclear", f"{title} changes no first place that matters here.")
     if gain.low > 0:
         seen = shared is None or shared > SEEN
-        return Verdict("upper bound" if seen else "use", f"{title} helps: {facts}.{bound}")
+        return MeasuredEffect("upper bound" if seen else "use", f"{title} helps: {facts}.{bound}")
     advice = " Leave the ranking as it is."
     if gain.high < 0:
-        return Verdict("do not use", f"{title} hurts: {facts}.{bound}{advice}")
-    return Verdict("unclear", f"The effect of {title} may be chance: {facts}.{bound}{advice}")
+        return MeasuredEffect("do not use", f"{title} hurts: {facts}.{bound}{advice}")
+    return MeasuredEffect("unclear", f"The effect of {title} may be chance: {facts}.{bound}{advice}")
 
 
-def guard_of(verdict: guard.Verdict) -> Guard:
+def verdict_card(verdict: Verdict) -> VerdictCard:
     """The guard's verdict as plain data.
 
-    >>> guard_of(guard.given(0.5)).headline
+    >>> from unhub.api.verdict import given
+    >>> verdict_card(given(0.5)).headline
     'APPLY at strength 0.5'
     """
-    its = verdict
     evidence = [
         GuardEvidence(
-            each.source,
-            guard.NAMES[each.source],
-            each.strength,
-            each.gain,
-            each.standard_error if math.isfinite(each.standard_error) else None,
-            each.queries,
-            each.left_out,
-            each is its.binding,
+            source=each.source,
+            name=NAMES[each.source],
+            strength=each.strength,
+            gain=each.gain,
+            standard_error=each.standard_error if math.isfinite(each.standard_error) else None,
+            queries=each.queries,
+            left_out=each.left_out,
+            with_all=each.with_all,
+            binding=each is verdict.binding,
         )
-        for each in its.evidence
+        for each in verdict.evidence
     ]
-    checks = {name: name in its.checked for name in get_args(guard.Check)}
-    return Guard(its.decision, its.strength, its.reason, its.headline, its.sentence, its.summary, evidence, checks)
+    return VerdictCard(
+        decision=verdict.decision,
+        strength=verdict.strength,
+        reason=verdict.reason,
+        headline=verdict.headline,
+        sentence=verdict.sentence,
+        summary=verdict.summary,
+        basis=JUDGED if verdict.reason == "judged" else "",
+        evidence=evidence,
+        checks={name: name in verdict.checked for name in get_args(Check)},
+        limits=[WEAKER, APPLY],
+        colour=COLOURS[verdict.decision],
+    )
 
 
 def _share(counts: IntArray, heads: int) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 
 from unhub.analysis.changes import ranks
 from unhub.analysis.commands import command_of
-from unhub.analysis.model import Estimate, Guard, Headline, ResultLine, Verdict
+from unhub.analysis.model import Estimate, Headline, MeasuredEffect, ResultLine, VerdictCard
 from unhub.analysis.session import SAVED, BeforeAfter, Session, ViewSettings, listed_name, temperature
-from unhub.analysis.verdict import gain_of, guard_of, headline, verdict
+from unhub.analysis.verdict import gain_of, headline, measured_effect, verdict_card
 from unhub.api.evaluation import MethodResult
 from unhub.experiments.run import RETRIEVAL
 from unhub.foundation.safe_text import printable
@@ -30,9 +30,9 @@ class View:
     strength: float | None
     """that is served; None for what is no bias"""
     headline: Headline
-    verdict: Verdict
+    verdict: MeasuredEffect
     """measured on these queries"""
-    guard: Guard | None
+    guard: VerdictCard | None
     """at which strength to serve the correction, from queries that it was not fitted on"""
     lines: list[ResultLine]
     counts_before: list[int]
@@ -66,8 +66,8 @@ def view(session: Session, ranked: BeforeAfter) -> View:
         tau=temperature(ranked.method) if corrected else None,
         strength=None if ranked.guard is None else ranked.strength,
         headline=headline(before, after, chosen.k, its.noun, title if corrected else None),
-        verdict=verdict(gain, title, corrected=corrected, shared=shared, strength=ranked.strength),
-        guard=None if ranked.guard is None else guard_of(ranked.guard),
+        verdict=measured_effect(gain, title, corrected=corrected, shared=shared, strength=ranked.strength),
+        guard=None if ranked.guard is None else verdict_card(ranked.guard),
         lines=lines,
         counts_before=before.tolist(),
         counts_after=after.tolist(),

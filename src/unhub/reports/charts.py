@@ -139,7 +139,7 @@ def convergence(methods: list[Convergence]) -> str:
         return _svg(figure, "rounds", f"Marginal error after each round, log scale: {'; '.join(parts)}.")
 
 
-def monitored(runs: list[HistoryPoint]) -> list[str]:
+def monitor_charts(runs: list[HistoryPoint]) -> list[str]:
     """Two drawings over time: the strength that recent queries support, with churn; and the gain with its interval."""
     places, colour = np.arange(len(runs)), series_styles(["sn"])[0].page_colour
     days = [each.date[:10] for each in runs]

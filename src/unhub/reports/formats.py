@@ -24,10 +24,6 @@ VERDICTS = {
 """the CSS class and the words of each kind of verdict"""
 
 
-GUARD = {"apply": "use", "apply weaker": "unclear", "refuse": "refuse"}
-"""the CSS class of each decision of the guard"""
-
-
 def number(name: str, value: float | None) -> str:
     """A value with as many digits as its metric is read with.
 

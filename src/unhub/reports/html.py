@@ -54,7 +54,6 @@ def _render(report: ReportData, drawings: dict[str, list[str]], pictures: dict[s
         data=safe(embedded(report)),
         pictures=pictures,
         verdict=formats.VERDICTS[report.verdict.kind],
-        guard_class="" if report.guard is None else formats.GUARD[report.guard.decision],
         chosen=next(line for line in report.table.lines if line.label == report.method),
         transductive=any(line.transductive for line in report.table.lines),
         drawn={key: [safe(each) for each in value] for key, value in drawings.items()},
@@ -81,7 +80,7 @@ def _drawings(report: ReportData) -> dict[str, list[str]]:
         "lorenz": [charts.lorenz(report.lorenz, report.name)],
         "heat": maps,
         "rounds": [charts.convergence(report.convergence)] if report.convergence else [],
-        "monitor": charts.monitored(report.history) if report.history else [],
+        "monitor": charts.monitor_charts(report.history) if report.history else [],
         "sweeps": [charts.sweep(each, at) for at, each in enumerate(report.sweeps)],
     }
 

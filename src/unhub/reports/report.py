@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unhub.analysis.model import ReportData
-from unhub.analysis.monitored import monitored
+from unhub.analysis.monitor_points import monitor_points
 from unhub.analysis.report_data import report_data
 from unhub.analysis.session import PARTS, Session
 from unhub.api.correction import Correction
@@ -80,7 +80,7 @@ def report(
         bank = recorded_run(folders[-1]).bank
     result = report_data(
         session, direction=direction, bank=bank, method=method, command=command, progress=progress,
-        sweeps=[each for each in folders if each.is_dir()], history=monitored(session, data, history),
+        sweeps=[each for each in folders if each.is_dir()], history=monitor_points(session, data, history),
     )  # fmt: skip
     if path is not None:
         from unhub.reports.html import html_report

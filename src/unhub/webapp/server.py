@@ -160,7 +160,7 @@ def prepare(
     for package in ("fastapi", "uvicorn", "fastapi_offline"):
         require(package, extra="serve")
     from unhub.analysis.comparison import check_query_vector
-    from unhub.analysis.monitored import monitored
+    from unhub.analysis.monitor_points import monitor_points
     from unhub.analysis.session import PARTS, Session
     from unhub.webapp.app import make_app
 
@@ -170,7 +170,7 @@ def prepare(
     gallery = session.data.rows("targets") if session.data.kind == "vectors" else None
     if encode is not None and gallery is not None:
         check_query_vector(encode(["a"])[0], gallery)
-    runs = partial(monitored, session, data, history)
+    runs = partial(monitor_points, session, data, history)
     runs()  # a file that cannot be read is said now
     app = make_app(session, AccessPolicy.of(host, secret), encode=encode, history=runs)
     bound = bind(host, port)

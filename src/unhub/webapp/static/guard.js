@@ -3,30 +3,28 @@
 import { byId, count, h, replace, s, signed } from "./dom.js";
 import { change, state } from "./state.js";
 
-const COLOURS = { apply: "use", "apply weaker": "unclear", refuse: "refuse" };
-const LIMITS = "M25 -2V12M85 -2V12"; // weaker, and applied: see api/verdict.py
-
 export function drawGuard(view) {
   const guard = view.guard;
   if (!guard) {
     replace(byId("guard"));
     return;
   }
-  const colour = COLOURS[guard.decision];
   const judged = guard.reason === "judged";
+  const shown = own(view);
+  const limits = guard.limits.map((at) => `M${100 * at} -2V12`).join("");
   replace(
     byId("guard"),
     h(
       "div",
-      { class: `guard ${colour}` },
+      { class: `guard ${guard.colour}` },
       h("h2", {}, guard.headline),
-      h("p", { class: "asked" }, "Guard: judged by queries that the bias was not fitted on, not by the test queries.", own(view)),
+      guard.basis || shown ? h("p", { class: "asked" }, guard.basis, shown) : null,
       h("p", { class: "why" }, guard.summary),
       guard.evidence.length
         ? h(
             "ul",
             { class: "evidence", "aria-label": "Supported strength, from 0 to 1" },
-            guard.evidence.map(evidence),
+            guard.evidence.map((each) => evidence(each, limits)),
           )
         : null,
       judged
@@ -55,11 +53,11 @@ function own(view) {
   ];
 }
 
-function evidence(each) {
+function evidence(each, limits) {
   const error = each.standard_error === null ? "–" : each.standard_error.toFixed(3);
   const queries = `${count(each.queries)} ${each.queries === 1 ? "query" : "queries"}`;
   const full = each.strength === 0 ? " at strength 1" : "";
-  const without = each.left_out ? `; strength without the ${count(each.left_out)} that gain the most` : "";
+  const all = each.left_out ? `; ${each.with_all.toFixed(2)} with the ${count(each.left_out)} that gain the most` : "";
   return h(
     "li",
     { class: each.binding ? "binding" : null },
@@ -75,9 +73,9 @@ function evidence(each) {
       },
       s("rect", { class: "whole", width: 100, height: 10 }),
       s("rect", { class: "part", width: 100 * each.strength, height: 10 }),
-      s("path", { class: "limit", d: LIMITS }),
+      s("path", { class: "limit", d: limits }),
     ),
     h("b", {}, each.strength.toFixed(2)),
-    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query${full}, ${queries}${without}`),
+    h("span", { class: "more quiet" }, `${signed(each.gain, 3)} ± ${error} nats per query${full}, ${queries}${all}`),
   );
 }

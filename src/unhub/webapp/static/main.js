@@ -24,17 +24,17 @@ let about,
 
 async function start() {
   theme(localStorage.getItem("theme") ?? "auto");
-  const [told, monitored] = await Promise.all([get("about", "/api/about"), get("history", "/api/history")]);
-  about = told;
+  const [description, history] = await Promise.all([get("about", "/api/about"), get("history", "/api/history")]);
+  about = description;
   if (!about) return;
-  if (!monitored) pinError();
+  if (!history) pinError();
   byId("title").textContent = about.title;
   document.title = `${about.title}: unhub`;
   frameHubs();
   frameCompare(about);
   frameChanges();
   frameMap();
-  drawMonitor(monitored?.runs ?? []);
+  drawMonitor(history?.runs ?? []);
   drawTabs();
   onChange(update);
   await update();

@@ -13,7 +13,7 @@ from unhub.api.monitor_result import sentence_of
 from unhub.foundation.errors import InputError
 
 
-def monitored(session: Session, data: Any, history: str | os.PathLike[str] | None = None) -> list[HistoryPoint]:
+def monitor_points(session: Session, data: Any, history: str | os.PathLike[str] | None = None) -> list[HistoryPoint]:
     """The runs of ``unhub monitor`` on a correction, oldest first; none for a dataset.
 
     session: of the correction. data: what it was opened from; the history is looked for beside the file of a
