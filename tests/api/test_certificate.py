@@ -265,7 +265,7 @@ ADVICE = "give a number of at least 0 in the unit of the scores, or one of float
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        ("flaot16", "error is 'flaot16'; did you mean float16?"),
+        ("flaot16", f"error is 'flaot16'; did you mean float16? {ADVICE.capitalize()}"),
         ("pq", f"error is 'pq'; {ADVICE}"),
         ("given", f"error is 'given'; {ADVICE}"),
         (-0.1, f"error is -0.1; {ADVICE}"),

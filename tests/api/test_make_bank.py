@@ -7,6 +7,7 @@ import pytest
 
 import unhub
 from unhub import InputError
+from unhub.cli import main
 from unhub.io import read_ids
 
 NAMES = [
@@ -106,6 +107,21 @@ def test_what_cannot_be_a_bank_is_refused(arguments, sentence, made, tmp_path):
         made(**{"source": NAMES} | arguments)
     assert str(refused.value) == sentence
     assert not (tmp_path / "bank.npy").exists()
+
+
+def test_without_an_encoder_the_advice_is_what_a_bank_takes(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("UNHUB_ENCODER", raising=False)
+    with pytest.raises(InputError) as refused:
+        unhub.make_bank(NAMES, output=tmp_path / "bank.npy")
+    assert str(refused.value) == (
+        "a query in text needs the encoder that made the vectors; pass encoder='MODULE:FUNCTION' or encoder='MODEL' "
+        "(sentence-transformers), or set UNHUB_ENCODER; or pass model='NAME_OR_FOLDER'."
+    )
+    (tmp_path / "texts.txt").write_text("\n".join(NAMES))
+    assert main(["bank", str(tmp_path / "texts.txt"), "-o", str(tmp_path / "bank.npy")]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith("or set UNHUB_ENCODER; or pass --model NAME_OR_FOLDER.\n")
+    assert "--queries" not in told
 
 
 def test_a_text_without_a_direction_is_named(tmp_path):

@@ -74,7 +74,12 @@ def test_a_store_that_lost_an_item_is_noticed(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--certify flaot16", "--certify is 'flaot16'; did you mean float16?"),
+        ("--certify flaot16", "--certify is 'flaot16'; did you mean float16? Give a number of at least 0 in the unit "
+         "of the scores, or one of float32, float16, int8."),
+        ("--certify float8", "--certify is 'float8'; did you mean float32? Give a number of at least 0 in the unit "
+         "of the scores, or one of float32, float16, int8."),
+        ("--certify double", "--certify is 'double'; give a number of at least 0 in the unit of the scores, or one of "
+         "float32, float16, int8."),
         ("--certify -1", "--certify is -1.0; give a number of at least 0 in the unit of the scores, or one of float32, "
          "float16, int8."),
         (f"--certify 0.1 --store {URL} --filter [100]", "--certify looks at the whole gallery; leave out --filter."),

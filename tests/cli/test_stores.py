@@ -116,7 +116,9 @@ def test_words_are_searched_with_an_encoder(
         assert ended.code == 2
         assert words in ended.err
     monkeypatch.delenv("UNHUB_ENCODER")
-    assert "needs the encoder" in run("search", "photos.unhub", "a red bicycle", "--store", URL).err
+    told = run("search", "photos.unhub", "a red bicycle", "--store", URL).err
+    assert "needs the encoder" in told
+    assert told.endswith("or set UNHUB_ENCODER; or pass vectors: --queries.\n")
     assert "either vectors (--queries) or text" in run("search", "photos.unhub", "--store", URL).err
 
 

@@ -19,10 +19,12 @@ def unit(rng, rows, dim=16):
 @pytest.mark.filterwarnings("ignore::unhub.UnhubWarning")
 def test_the_lines_of_the_design_run(tmp_path, rng):
     T, Bq, Bt, Q = unit(rng, 30), unit(rng, 50), unit(rng, 20), unit(rng, 7)
+    log, R, J = unit(rng, 50), unit(rng, 60), np.arange(60) % 30
     correction = unhub.fit("dbsn", targets=T, query_bank=Bq, target_bank=Bt)
     assert correction.bias.shape == correction.hubness.shape == (30,)
     assert correction.bias.dtype == np.float32
     assert abs(correction.bias.mean()) < 1e-6
+    assert 0 <= correction.strength == correction.verdict.strength <= 1
     assert correction.status == "iterations reached"
     assert correction.marginal_error >= 0
     hits = correction.search(Q, k=10)
@@ -32,6 +34,18 @@ def test_the_lines_of_the_design_run(tmp_path, rng):
     assert correction.augment_queries(Q).shape == (7, 17)
     correction.save(tmp_path / "fashion.unhub")
     assert (unhub.load(tmp_path / "fashion.unhub").bias == correction.bias).all()
+
+    correction = unhub.fit("sn", targets=T, query_bank=log, recent=R, judged=J)
+    default = unhub.fit("sn", targets=T, query_bank=log, recent=R, judged=J, tau="auto", strength="auto")
+    assert correction.verdict == default.verdict
+    assert correction.verdict.decision in ("apply", "apply weaker", "refuse")
+    assert [each.source for each in correction.verdict.evidence] == ["bank", "recent", "judged"]
+    assert correction.verdict.decision.upper() in correction.verdict.sentence
+    assert unhub.guard(correction, recent=R, judged=J) == correction.verdict
+    assert isinstance(correction.verdict, unhub.Verdict)
+    served = correction.search(Q, k=10)
+    ranked = np.sort(Q @ T.T + correction.strength * correction.bias, axis=1)[:, ::-1][:, :10]
+    np.testing.assert_allclose(served.scores, ranked, atol=1e-5)
 
     S_bt, S = Bq @ T.T, unit(rng, 30) @ T.T
     gt = np.arange(30)

@@ -115,6 +115,21 @@ def test_a_history_that_is_damaged_while_the_page_is_open(gallery, cache, tmp_pa
         context.close()
 
 
+def test_a_history_that_is_named_must_exist(gallery, tmp_path, capsys):
+    for command in (["report", "-o", str(tmp_path / "x.html")], ["serve", "--port", "0"]):
+        code = main([*command, str(gallery), "--history", "nothere.jsonl"])
+        told = " ".join(capsys.readouterr().err.split())
+        assert (code, told) == (
+            2,
+            "unhub: --history is 'nothere.jsonl', and there is no such file; name a file that unhub monitor wrote, or "
+            "leave it out.",
+        )
+    assert not (tmp_path / "x.html").exists()
+    alone = tmp_path / "alone.unhub"
+    alone.write_bytes(gallery.read_bytes())
+    assert monitor_points(Session.open(alone), alone) == []  # the one beside it may be absent
+
+
 def test_a_history_goes_with_a_correction(experiment, gallery):
     with pytest.raises(unhub.InputError, match="history"):
         unhub.serve(experiment, history=history_beside(gallery), port=0, block=False)

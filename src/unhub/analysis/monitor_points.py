@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from unhub.analysis.model import HistoryPoint
@@ -17,13 +18,16 @@ def monitor_points(session: Session, data: Any, history: str | os.PathLike[str] 
     """The runs of ``unhub monitor`` on a correction, oldest first; none for a dataset.
 
     session: of the correction. data: what it was opened from; the history is looked for beside the file of a
-    correction. history: its file, where it is elsewhere.
+    correction. history: its file, where it is elsewhere; then it must exist.
     """
     correction = session.data.correction
     if correction is None:
         if history is not None:
             raise InputError("history", "is of a correction", "give the correction, or leave the history out")
         return []
+    if history is not None and not os.path.lexists(Path(history).expanduser()):
+        advice = "name a file that unhub monitor wrote, or leave it out"
+        raise InputError("history", f"is {os.fspath(history)!r}, and there is no such file", advice)
     if history is None and isinstance(data, str | os.PathLike):
         history = history_beside(data)
     runs = () if history is None else read_history(history, fingerprint_of(correction))

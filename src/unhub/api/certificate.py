@@ -163,7 +163,8 @@ def certify(
         residuals = Residuals(targets, bias, STORAGES[storage], reader.scaled)
         errors = score_errors(queries, residuals, reader.rows_at_once(len(queries)), progress)
     else:
-        raise InputError("error", f"is {error!r}", did_you_mean(storage, STORAGES, ADVICE))
+        hint = did_you_mean(storage, STORAGES)
+        raise InputError("error", f"is {error!r}", f"{hint} {ADVICE.capitalize()}" if hint else ADVICE)
     products = reader.products(queries, targets)
     source = with_progress(Banks(products), "certify", progress).queries
     best, columns = (host(each) for each in search(source, bias, k + 1, reader.execution(products)))

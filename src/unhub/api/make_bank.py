@@ -22,7 +22,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.facade import facade
 from unhub.foundation.pairing import Pairing, ids_fingerprint, record_beside, vectors_fingerprint
 from unhub.foundation.types import FloatArray
-from unhub.foundation.wording import argument, there_are
+from unhub.foundation.wording import argument, setting, there_are
 from unhub.io import Rows
 from unhub.methods.strength import FEWEST
 
@@ -190,7 +190,7 @@ def _encoded(texts: list[str], encoder: Any, model: str | None, batch: int) -> F
     if model is not None:
         return embed(load_encoder(model, "text"), texts, batch=batch)
     if encoder is None or isinstance(encoder, str):
-        vectors = encode_queries(texts, encoder)
+        vectors = encode_queries(texts, encoder, instead=f"pass {setting('model', 'NAME_OR_FOLDER')}")
     else:
         vectors = call_model(encoder, texts, "encoder")
     length = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)

@@ -11,6 +11,7 @@ from unhub.cli import console, options, output
 from unhub.cli.console import Progress, working
 from unhub.cli.options import flag, value
 from unhub.foundation.errors import InputError
+from unhub.foundation.wording import argument
 
 if TYPE_CHECKING:
     from unhub.api.correction import Correction
@@ -61,7 +62,7 @@ def command(
     json: options.Json = False,
     out: Annotated[str | None, output.option("Write all hits to a file: .jsonl, .json, .csv or .tsv.")] = None,
 ) -> None:
-    """Find the k best targets of each query by score + bias.
+    """Find the k best targets of each query by score + strength * bias.
 
     A gallery in a file is read from where it was at the fit and searched exactly; pass --targets if it has moved. A
     store must be named with --store, since a correction file alone must not make unhub connect anywhere. The store
@@ -128,7 +129,8 @@ def _query_rows(queries: str | None, query_ids: str | None, words: list[str], en
         raise InputError("search needs queries: either vectors (--queries) or text.")
     if queries is not None:
         return named(open_rows(queries, name="queries"), query_ids)
-    return Rows(encode_queries(words, encoder), ids=tuple(words), name="queries")
+    vectors = encode_queries(words, encoder, instead=f"pass vectors: {argument('queries')}")
+    return Rows(vectors, ids=tuple(words), name="queries")
 
 
 SUSPICIOUS = 10

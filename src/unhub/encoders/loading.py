@@ -168,18 +168,19 @@ def _library_of(location: ModelLocation) -> str:
     )
 
 
-def encode_queries(texts: list[str], encoder: str | None) -> FloatArray:
+def encode_queries(texts: list[str], encoder: str | None, *, instead: str = "") -> FloatArray:
     """(text, dim) float32: one vector per typed query.
 
     encoder: ``package.module:function``, called with a list of texts; or the name or folder of a sentence-transformers
-    model; the environment variable UNHUB_ENCODER by default.
+    model; the environment variable UNHUB_ENCODER by default. instead: what else the caller takes, for the error where
+    there is none.
     """
     named = encoder or os.environ.get(VARIABLE)
     if not named:
+        other = f"; or {instead}" if instead else ""
         raise InputError(
             f"a query in text needs the encoder that made the vectors; pass {setting('encoder', 'MODULE:FUNCTION')} or "
-            f"{setting('encoder', 'MODEL')} (sentence-transformers), or set {VARIABLE}; or pass vectors: "
-            f"{argument('queries')}."
+            f"{setting('encoder', 'MODEL')} (sentence-transformers), or set {VARIABLE}{other}."
         )
     return call_model(_query_function(named), texts, f"encoder {named!r}")
 
