@@ -71,7 +71,7 @@ bench-experiments: $(VENV)/.ready  ## every table and figure of an experiment wi
 	$(BIN)/python benchmarks/reproduction.py
 
 bench-harm: $(VENV)/.ready  ## when a correction hurts and what the guard does: real sets x kinds of banks (DATA=folder, an hour)
-	$(BIN)/python benchmarks/harm.py --data $(DATA) --first-seed 200
+	$(BIN)/python benchmarks/harm.py --data $(DATA) --first-seed 400
 
 docs: $(VENV)/.ready  ## the documentation, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -11,6 +11,17 @@ import numpy as np
 Case = dict[str, Any]
 HARM, GAIN, DRAWS = -0.5, 0.5, 2000
 COLUMNS = ("full", "third", "csls", "bank", "recent", "judged")
+LABELS = {
+    "full": "strength=1 (tau = std/2)",
+    "third": "tau = std/3, strength 1 (the default before the guard)",
+    "csls": "csls, strength 1",
+    "bank": "bank alone",
+    "recent": "bank and recent queries",
+    "judged": "the same with 50 judged queries",
+}
+"""what rows are called; the others go by the name of their column"""
+HEADS = {"full": "std/2, strength 1", "third": "std/3, strength 1"}
+"""what columns are called where there is little room"""
 FLOORS, APPLIES = (0.15, 0.25, 0.35), (0.8, 0.85, 0.9)
 Rule = tuple[float, float]
 
@@ -73,10 +84,12 @@ def print_columns(title: str, cases: Sequence[Case], columns: Iterable[str], int
     if not cases:
         return
     print(f"\n{title}: {len(cases)}, of {len({case['set'] for case in cases})} sets\n")
-    print(f"{'':>12}{'mean':>7}{'harm%':>7}{'sure%':>7}{'worst':>8}", end="")
+    columns = tuple(columns)
+    wide = max(12, *(len(LABELS.get(column, column)) for column in columns))
+    print(f"{'':>{wide}}{'mean':>7}{'harm%':>7}{'sure%':>7}{'worst':>8}", end="")
     print(f"{'95 % over families: mean, harmed':>36}" if intervals else "")
     for column in columns:
-        line = f"{column:>12}{cells(cases, column)}"
+        line = f"{LABELS.get(column, column):>{wide}}{cells(cases, column)}"
         if intervals:
             low, high = by_family(cases, changes(cases, column))
             least, most = by_family(cases, 100.0 * (changes(cases, column) < HARM))
@@ -84,9 +97,9 @@ def print_columns(title: str, cases: Sequence[Case], columns: Iterable[str], int
         print(line)
 
 
-def print_kinds(cases: Sequence[Case], columns: Sequence[str] = ("full", "csls", "bank", "recent", "judged")) -> None:
+def print_kinds(cases: Sequence[Case], columns: Sequence[str] = COLUMNS) -> None:
     print("\nby kind of bank: mean dR@1 / % harmed / worst\n")
-    print(f"{'':>34}{'cases':>6}" + "".join(f"{column:>20}" for column in columns))
+    print(f"{'':>34}{'cases':>6}" + "".join(f"{HEADS.get(column, column):>20}" for column in columns))
     groups: dict[str, list[Case]] = {}
     for case in cases:
         kind = case["kind"].split(":")[0] if case["kind"].startswith(("other", "made")) else case["kind"]
@@ -154,7 +167,7 @@ def print_left_out(splits: Sequence[Case], grid: np.ndarray, rules: Sequence[Rul
     """For each family the constants with the largest mean - harmed / 10 on the others, judged on the family."""
     choices = list(product(range(len(rules)), FLOORS, APPLIES))
     print("\nconstants chosen without a family, judged on it (score: mean - .1 % harmed - .1 % harmed of APPLY)\n")
-    heads = (("family", 22), ("left out", 10), ("errors", 8), ("WEAKER", 8), ("APPLY", 7), ("mean", 8), ("harm%", 7))
+    heads = (("family", 22), ("trimmed", 10), ("errors", 8), ("WEAKER", 8), ("APPLY", 7), ("mean", 8), ("harm%", 7))
     print("".join(f"{head:>{width}}" for head, width in heads) + "  APPLY harm%")
     total = []
     for family in sorted({case["family"] for case in splits}):
@@ -236,4 +249,5 @@ def print_all(splits: Sequence[Case], grid: np.ndarray, rules: Sequence[Rule]) -
     harmful = int((means < HARM).sum())
     print(f"APPLY that harms, seen {harmful:6} of {len(means)}   (none; of single splits {lost} of {len(applied)})")
     print(f"gains kept             {100 * served / max(1, gaining):6.1f} % of {gaining}   (at least 95)")
-    print(f"large matched banks    {loss:+6.2f} against strength 1, {half:+.2f} against 0.1.0   (at least -.30)")
+    print(f"large matched banks    {half:+6.2f} against {LABELS['full']}   (at least -.30)")
+    print(f"                       {loss:+6.2f} against {LABELS['third']}   (at least -.30)")

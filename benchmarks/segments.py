@@ -5,9 +5,11 @@
     python benchmarks/segments.py --set flickr8k --data ../shared/data   # topics of captions, by k-means
 
 Every seed draws a bank, recent queries (a quarter as many) and, for the emoji, the gallery anew; the names of its emoji
-are the test queries, and no emoji of the gallery is asked for in the log. The strength l of a bias g is that of the
-guard: the least of the l with the highest dual on 5 folds of the bank and the smallest l within SE/2 of the highest on
-the recent queries, and none below .25. "global" is one bias of the pooled bank; differences are against it:
+are the test queries, and no emoji of the gallery is asked for in the log. The strength l of a bias g is nearly that of
+the guard: the least of the l with the highest dual on 5 folds of the bank and the smallest l within SE/2 of the highest
+on the recent queries, and none below .25. Here SE is the standard error of the gain at the highest, where the guard
+takes that of the difference, and no recent query is left out. "global" is one bias of the pooled bank; differences are
+against it:
 
     strength    the global bias, with a strength for each segment
     always      a bias and a strength for each segment
