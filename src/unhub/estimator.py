@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from unhub.api.fit import fit
-from unhub.core.bias import augment_targets
+from unhub.core.bias import augment_targets, served
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Strength, Temperature
 from unhub.foundation.errors import InputError
@@ -135,7 +135,7 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def score(self, X: Any, y: Any) -> float:
         """R@1, between 0 and 1: the share of queries X whose first neighbour is their target, row y of the gallery."""
         first = np.asarray(self.kneighbors(X, n_neighbors=1, return_distance=False))[:, 0]
-        right = Relevance.from_index(y, gallery=self.bias_.size, queries=len(first)).targets
+        right = Relevance.from_index(y, gallery=self.bias_.size, queries=len(first), name="y").targets
         return float(np.mean(first == right))
 
     @property
@@ -162,5 +162,4 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         bias = np.where(known, self.bias_[place], np.float32(0))
         if not known.all():
             bias[~known] = self.correction_.extend(targets[~known])
-        served: FloatArray = bias if self.strength_ == 1 else (self.strength_ * bias).astype(np.float32)
-        return served
+        return served(bias, self.strength_)

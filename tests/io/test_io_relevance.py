@@ -142,7 +142,57 @@ def test_unknown_ids(sentence, tmp_path):
 
 def test_rows_out_of_range(sentence, tmp_path):
     (tmp_path / "x.csv").write_text("0,1\n1,2\n2,4\n")
-    assert "the relevant target of query 2 is 4" in sentence(read, tmp_path / "x.csv")
+    assert sentence(read, tmp_path / "x.csv") == (
+        "relevant names target 4 for query 2, but the gallery has 4 targets, numbered 0 to 3; this looks 1-based: "
+        "subtract 1."
+    )
+
+
+@pytest.mark.parametrize("name", ["judged", "clicks"])
+def test_the_argument_is_named(sentence, name):
+    wrong = {
+        "names target 9 for query 1, but the gallery has 4 targets, numbered 0 to 3.": (
+            [0, 9, 1],
+            [{0}, {9}, {1}],
+            [(1, 9)],
+            {1: [9]},
+        ),
+        "names query 7, but there are 3 queries, counted from 0.": ([(7, 1)],),
+        "is of type bool, not an array; give an array, a tensor, lists of numbers or a path.": (True,),
+    }
+    for words, sources in wrong.items():
+        for source in sources:
+            assert sentence(read, source, name=name, partial=name == "judged", allow_empty=True) == f"{name} {words}"
+
+
+NOBODY = [
+    (["t0", None, "t1"], "None for query 1"),
+    ([None, "t0", "t1"], "None for query 0"),
+    ([0, 1, None], "None for query 2"),
+    ([0.0, float("nan"), 1.0], "nan for query 1"),
+    (np.array([0.0, np.nan, 1.0], np.float32), "nan for query 1"),
+    (np.array(["t0", None, "t1"], object), "None for query 1"),
+    ([{0}, None, {1}], "None for query 1"),
+]
+
+
+@pytest.mark.parametrize(("source", "came"), NOBODY)
+def test_none_is_not_how_to_say_that_nobody_has_judged(sentence, source, came):
+    empty = "an empty set in a list of sets, as in [{'cat'}, set()]"
+    for advice, more in (
+        (f"for a query that nobody has judged write -1 among row numbers, and with ids {empty}", {"partial": True}),
+        (f"for a query without a target write {empty}", {}),
+    ):
+        said = sentence(read_named, source, name="judged", allow_empty=True, **more)
+        assert said == f"judged has {came}; {advice}."
+    assert sentence(read_named, source) == (
+        f"relevant has {came}; give each query a target, or {empty}, with allow_empty=True."
+    )
+
+
+def test_the_ways_that_the_advice_names_work():
+    for source in ([0, -1, 1], [{"t0"}, set(), {"t1"}]):
+        assert lists(read_named(source, name="judged", allow_empty=True, partial=True)) == [[0], [], [1]]
 
 
 def test_unreadable_pairs(sentence, tmp_path):

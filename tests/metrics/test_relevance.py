@@ -123,21 +123,21 @@ def test_clusters_join_the_queries_of_one_target():
 ERRORS = {
     "out of range": (
         lambda: Relevance.from_index([0, 7, 1], gallery=5),
-        "the relevant target of query 1 is 7, but the gallery has 5 targets, numbered 0 to 4",
+        "relevant names target 7 for query 1, but the gallery has 5 targets, numbered 0 to 4",
     ),
     "1-based": (
         lambda: Relevance.from_index([1, 2, 3], gallery=3),
-        "the relevant target of query 2 is 3, but the gallery has 3 targets, numbered 0 to 2; "
+        "relevant names target 3 for query 2, but the gallery has 3 targets, numbered 0 to 2; "
         "this looks 1-based: subtract 1",
     ),
     "1-based sets": (
         lambda: Relevance.from_sets([{1, 2}, {3}], gallery=3),
-        "the relevant target of query 1 is 3, but the gallery has 3 targets, numbered 0 to 2; "
+        "relevant names target 3 for query 1, but the gallery has 3 targets, numbered 0 to 2; "
         "this looks 1-based: subtract 1",
     ),
     "negative": (
         lambda: Relevance.from_index([0, -1], gallery=5),
-        "the relevant target of query 1 is -1, which is negative; targets are counted from 0",
+        "relevant names target -1 for query 1, which is negative; targets are counted from 0",
     ),
     "length": (
         lambda: Relevance.from_index([0, 1], gallery=5, queries=3),
@@ -190,7 +190,7 @@ ERRORS = {
     ),
     "query out of range": (
         lambda: Relevance.from_pairs([0, 2], [0, 1], queries=2, gallery=5),
-        "query_rows[1] is 2, but there are 2 queries, counted from 0",
+        "relevant names query 2, but there are 2 queries, counted from 0",
     ),
     "negative gain": (
         lambda: Relevance.from_pairs([0], [0], queries=1, gallery=5, gains=[-1]),

@@ -15,7 +15,7 @@ import numpy as np
 from unhub.foundation.errors import InputError
 from unhub.foundation.safe_text import short_repr
 from unhub.foundation.types import AnyArray, IntArray
-from unhub.foundation.wording import argument
+from unhub.foundation.wording import argument, setting
 from unhub.io.address import Address, find
 from unhub.io.arrays import as_array
 from unhub.io.formats import FORMATS
@@ -79,20 +79,21 @@ def read_relevance(
         return source
     if not partial:
         _refuse_transposed(source, where, queries, targets)
-    values = source if isinstance(source, _Pairs) else _pairs_or_array(source, where, queries)
+    _refuse_none(source, name, partial=partial, allow_empty=allow_empty)
+    values = source if isinstance(source, _Pairs) else _pairs_or_array(source, where, queries, name)
     if isinstance(values, _Pairs):
         rows = values.queries
         if not isinstance(rows, np.ndarray):
             rows = _rows_of(rows, query_ids, count=queries, side="query", where=where)
         columns = _rows_of(values.targets, target_ids, count=targets, side="target", where=where)
         return Relevance.from_pairs(
-            rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty
+            rows, columns, queries=queries, gallery=targets, gains=values.gains, allow_empty=allow_empty, name=name
         )
     if partial and values.dtype.kind in "iu" and len(values) == queries:
         if values.size and values.min() < -1:
             raise InputError(f"{where} holds {values.min()}; write -1 for a query that nobody has judged.")
         rows = np.flatnonzero(values >= 0)
-        return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True)
+        return Relevance.from_pairs(rows, values[rows], queries=queries, gallery=targets, allow_empty=True, name=name)
     if values.dtype.kind != "b":
         return Relevance.from_index(values, targets, queries=queries, name=name)
     if values.shape != (queries, targets):
@@ -120,7 +121,24 @@ def _refuse_transposed(source: Any, where: str, queries: int, targets: int) -> N
         )
 
 
-def _pairs_or_array(source: Any, where: str, queries: int) -> _Pairs | AnyArray:
+def _refuse_none(source: Any, name: str, *, partial: bool, allow_empty: bool) -> None:
+    """An error if a query has None or NaN in place of a target; it says how to write that there is none."""
+    if not isinstance(source, list | tuple) and not (isinstance(source, np.ndarray) and source.dtype.kind in "fO"):
+        return
+    missing = (at for at, each in enumerate(source) if each is None or (np.isscalar(each) and each != each))
+    at = next(missing, None)
+    if at is None:
+        return
+    empty = "an empty set in a list of sets, as in [{'cat'}, set()]"
+    advice = f"give each query a target, or {empty}, with {setting('allow_empty', True)}"
+    if partial:
+        advice = f"for a query that nobody has judged write -1 among row numbers, and with ids {empty}"
+    elif allow_empty:
+        advice = f"for a query without a target write {empty}"
+    raise InputError(name, f"has {source[at]} for query {at}", advice)
+
+
+def _pairs_or_array(source: Any, where: str, queries: int, name: str) -> _Pairs | AnyArray:
     """Pairs to look up, an index (query,) or a boolean matrix (query, target)."""
     if isinstance(source, Mapping):
         return _from_mapping(source, where)
@@ -136,9 +154,9 @@ def _pairs_or_array(source: Any, where: str, queries: int) -> _Pairs | AnyArray:
             _check_count(len(source), queries, where)
             rows = np.repeat(np.arange(queries), [len(item) for item in source])
             return _Pairs(rows, [target for item in source for target in item])
-    array = as_array(source, name=_NAME)
+    array = as_array(source, name=name)
     if array.dtype.kind in "UST" and array.ndim == 1:
-        return _pairs_or_array(array.astype(str).tolist(), where, queries)
+        return _pairs_or_array(array.astype(str).tolist(), where, queries, name)
     if array.ndim == 1 or (array.ndim == 2 and array.dtype.kind == "b"):
         return array
     if array.ndim == 2 and array.shape[1] == 2:

@@ -12,7 +12,7 @@ from unhub.foundation.errors import InputError
 from unhub.foundation.types import BoolArray, FloatArray, IntArray
 from unhub.metrics.row_numbers import (
     check_length,
-    check_rows,
+    check_queries,
     check_targets,
     compress,
     pairs_with_equal_labels,
@@ -45,7 +45,7 @@ class Relevance:
         """One relevant target per query: ``index[i]`` is the target of query i; name: the argument it was given for."""
         targets = whole_numbers(index, name)
         check_length(targets.size, queries, name)
-        check_targets(targets, np.arange(targets.size), gallery)
+        check_targets(targets, np.arange(targets.size), gallery, name)
         return cls(np.arange(targets.size + 1), targets, np.ones(targets.size), gallery)
 
     @classmethod
@@ -73,8 +73,12 @@ class Relevance:
         gallery: int,
         gains: ArrayLike | None = None,
         allow_empty: bool = False,
+        name: str = "relevant",
     ) -> Relevance:
-        """Pairs (query row, target row), graded by ``gains``; a gain of 0 means judged and not relevant."""
+        """Pairs (query row, target row), graded by ``gains``; a gain of 0 means judged and not relevant.
+
+        name: the argument that they were given for.
+        """
         rows, targets = whole_numbers(query_rows, "query_rows"), whole_numbers(target_rows, "target_rows")
         weights = np.ones(rows.size) if gains is None else np.asarray(gains, dtype=np.float64)
         if not rows.size == targets.size == weights.size:
@@ -85,9 +89,9 @@ class Relevance:
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if wrong.size:
             raise InputError(f"gains[{wrong[0]}] is {weights[wrong[0]]:g}; a gain is a finite number, 0 or more.")
-        check_rows(rows, queries, "query_rows", "queries")
+        check_queries(rows, queries, name)
         kept = weights > 0
-        return cls._from(rows[kept], targets[kept], weights[kept], queries, gallery, allow_empty)
+        return cls._from(rows[kept], targets[kept], weights[kept], queries, gallery, allow_empty, name)
 
     @classmethod
     def from_labels(cls, query_labels: ArrayLike, target_labels: ArrayLike, *, allow_empty: bool = False) -> Relevance:
@@ -98,9 +102,16 @@ class Relevance:
 
     @classmethod
     def _from(
-        cls, rows: IntArray, targets: IntArray, gains: FloatArray, queries: int, gallery: int, allow_empty: bool
+        cls,
+        rows: IntArray,
+        targets: IntArray,
+        gains: FloatArray,
+        queries: int,
+        gallery: int,
+        allow_empty: bool,
+        name: str = "relevant",
     ) -> Relevance:
-        arrays = compress(rows, targets, gains, queries=queries, gallery=gallery, allow_empty=allow_empty)
+        arrays = compress(rows, targets, gains, queries=queries, gallery=gallery, allow_empty=allow_empty, name=name)
         return cls(*arrays, gallery)
 
     @property

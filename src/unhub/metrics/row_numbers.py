@@ -35,30 +35,28 @@ def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def check_targets(targets: IntArray, queries: IntArray, gallery: int) -> None:
-    """Refuses targets outside the gallery."""
+def check_targets(targets: IntArray, queries: IntArray, gallery: int, name: str = "relevant") -> None:
+    """Refuses targets outside the gallery; name: the argument that names them."""
     wrong = np.flatnonzero((targets < 0) | (targets >= gallery))
     if not wrong.size:
         return
     query, target = int(queries[wrong[0]]), int(targets[wrong[0]])
+    came = f"names target {target} for query {query}"
     if target < 0:
-        raise InputError(
-            f"the relevant target of query {query} is {target}, which is negative; targets are counted from 0."
-        )
-    sentence = (
-        f"the relevant target of query {query} is {target}, but the gallery has {gallery} targets, "
-        f"numbered 0 to {gallery - 1}"
+        raise InputError(name, f"{came}, which is negative", "targets are counted from 0")
+    one_based = targets.min() == 1 and targets.max() == gallery
+    raise InputError(
+        name,
+        f"{came}, but the gallery has {gallery} targets, numbered 0 to {gallery - 1}",
+        "this looks 1-based: subtract 1" if one_based else "",
     )
-    if targets.min() == 1 and targets.max() == gallery:
-        sentence += "; this looks 1-based: subtract 1"
-    raise InputError(f"{sentence}.")
 
 
-def check_rows(rows: IntArray, size: int, name: str, unit: str) -> None:
-    """Refuses row numbers outside 0 .. size-1."""
-    wrong = np.flatnonzero((rows < 0) | (rows >= size))
+def check_queries(rows: IntArray, queries: int, name: str = "relevant") -> None:
+    """Refuses row numbers of queries that do not exist."""
+    wrong = np.flatnonzero((rows < 0) | (rows >= queries))
     if wrong.size:
-        raise InputError(f"{name}[{wrong[0]}] is {rows[wrong[0]]}, but there are {size} {unit}, counted from 0.")
+        raise InputError(name, f"names query {rows[wrong[0]]}, but there are {queries} queries, counted from 0")
 
 
 def check_length(length: int, queries: int | None, name: str = "relevant") -> None:
@@ -79,13 +77,20 @@ def name_rows(wrong: BoolArray, unit: str) -> str:
 
 
 def compress(
-    rows: IntArray, targets: IntArray, gains: FloatArray, *, queries: int, gallery: int, allow_empty: bool
+    rows: IntArray,
+    targets: IntArray,
+    gains: FloatArray,
+    *,
+    queries: int,
+    gallery: int,
+    allow_empty: bool,
+    name: str = "relevant",
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """indptr (query + 1,), targets and gains (total,): the pairs sorted by query, then target.
 
     A pair that comes twice counts once; with two different gains it is an error.
     """
-    check_targets(targets, rows, gallery)
+    check_targets(targets, rows, gallery, name)
     order = np.lexsort((targets, rows))
     rows, targets, gains = rows[order], targets[order], gains[order]
     repeated = np.zeros(rows.size, dtype=bool)
