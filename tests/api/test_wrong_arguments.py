@@ -62,6 +62,12 @@ def data(**more):
         (lambda: data().shard(0, of=0), "of is 0; give a whole number of at least 1."),
         (lambda: unhub.evaluate(data(), metrics=[]), "metrics is empty; name at least one."),
         (lambda: unhub.evaluate(Q), "data is of type ndarray; give a Dataset, as in"),
+        (
+            lambda: unhub.evaluate(correction=3, queries=Q, relevant=[0]),
+            "correction is of type int; give what unhub.fit",
+        ),
+        (lambda: unhub.connect("faiss://x.faiss", 3), "correction is of type int; give what unhub.fit"),
+        (lambda: unhub.plan_export(3, "faiss://x.faiss"), "correction is of type int; give what unhub.fit"),
         (lambda: unhub.diagnose(queries=object(), targets=T), "queries is of type object, not an array; give"),
         (lambda: unhub.diagnose(scores=np.full((2, 2), np.nan)), "scores has NaN or infinite values in 2 rows"),
         (lambda: unhub.reproduce(3), "data is of type int; give a Dataset or the path of an experiment file."),

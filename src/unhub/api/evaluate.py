@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
-from unhub.api.artefact import load
+from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.evaluation import Evaluation
 from unhub.api.facade import dataset_of, facade, warn, with_settings
@@ -123,7 +123,7 @@ def evaluate(
     arguments = locals()
     resamples, seed = count("resamples", resamples), seed_number("seed", seed)
     wanted = [methods] if isinstance(methods, str) else list(methods)
-    judged = correction if correction is None or isinstance(correction, Correction) else load(correction)
+    judged = None if correction is None else loaded(correction)
     if judged is not None:
         own = {"none", judged.method.name}
         others = (

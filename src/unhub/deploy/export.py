@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact import load
+from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.guard import to_serve
@@ -80,7 +80,7 @@ def plan_export(
 
     Returns an ExportPlan: strategy, destination, size, estimated time, notes.
     """
-    known = correction if isinstance(correction, Correction) else load(correction)
+    known = loaded(correction)
     refused = "" if known.verdict.served else known.verdict.sentence
     with closing(open_store(to)) as collection:
         plan, _, notes = _plan(to_serve(known, force=True), collection, strategy, pad_to, scale, alias)
@@ -140,8 +140,8 @@ def export(
     fixed_effort = None if effort is None else positive("effort", effort)
     if fixed_effort is not None and not 1 / MOST_EFFORT <= fixed_effort <= MOST_EFFORT:
         raise InputError("effort", f"is {fixed_effort:g}", f"give a number up to {MOST_EFFORT:g}, such as 2")
-    with exclusive_journal(correction) as (loaded, journal), closing(open_store(to)) as collection:
-        known = to_serve(loaded, force=force)
+    with exclusive_journal(correction) as (original, journal), closing(open_store(to)) as collection:
+        known = to_serve(original, force=force)
         plan, before, notes = _plan(known, collection, strategy, pad_to, scale, alias)
         record = before or _begin_record(known, journal, collection, plan)
         biases = Biases(known)
@@ -163,7 +163,7 @@ def export(
         record = replace(record, encoding=encoding, self_test=test.to_dict(), state=state)
         destinations.switch_alias(collection, record)
         others = [each for each in known.exports if each.location != record.location]
-        recorded = replace(loaded, exports=(*others, record))
+        recorded = replace(original, exports=(*others, record))
         if journal is not None and isinstance(correction, str | os.PathLike):
             recorded.save(correction)
             journal.forget(record)

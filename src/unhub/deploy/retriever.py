@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unhub.api.artefact import load
+from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade
 from unhub.api.fitted_vectors import noted_store
@@ -47,7 +47,7 @@ def connect(
 
     Returns a Retriever; close it, or use it in ``with``.
     """
-    known = to_serve(correction if isinstance(correction, Correction) else load(correction), force=force)
+    known = to_serve(loaded(correction), force=force)
     fetch = None if fetch is None else count("fetch", fetch)
     if not url:
         if (noted := noted_store(known)) is not None:
