@@ -153,12 +153,20 @@ CASES = {
     ),
     "relevance from one": Case(
         f"{MATRIX} --relevant bad.npy",
-        (f"is {TARGETS}, but the gallery has {TARGETS} targets", "looks 1-based", "subtract 1."),
+        (
+            f"--relevant names target {TARGETS} for query {TARGETS - 1}, but the gallery has",
+            "looks 1-based",
+            "subtract 1.",
+        ),
         lambda folder: np.save(folder / "bad.npy", np.arange(1, QUERIES + 1)),
     ),
     "relevance from one, text": Case(
         f"{MATRIX} --relevant rows.tsv",
-        (f"is {TARGETS}, but the gallery has {TARGETS} targets", "looks 1-based", "subtract 1."),
+        (
+            f"--relevant names target {TARGETS} for query {TARGETS - 1}, but the gallery has",
+            "looks 1-based",
+            "subtract 1.",
+        ),
         text("rows.tsv", [f"{row}\t{row + 1}" for row in range(QUERIES)]),
     ),
     "float16 infinities": Case(
