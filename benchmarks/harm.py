@@ -45,7 +45,7 @@ from harm_banks import Bank, banks
 from harm_sets import RealSet, Split, real_sets
 
 import unhub
-from unhub.methods.strength import gains, supported
+from unhub.methods.strength import evidence_of, gains
 from unhub.scores import MatrixScores
 
 GRID = np.linspace(0, 1, 41)
@@ -152,7 +152,7 @@ def strengths_by_rule(correction: unhub.Correction, split: Split, queries: np.nd
     tau = correction.verdict.tau
     recent = correction.method.reads(MatrixScores(split.scores(queries), 1024))
     values = gains(recent, correction.bias.astype(np.float64), float(tau or 1.0), 0.0)
-    return [supported(values, "recent", trimmed=trimmed, caution=caution).strength for trimmed, caution in RULES]
+    return [evidence_of(values, "recent", trimmed=trimmed, caution=caution).strength for trimmed, caution in RULES]
 
 
 def cases_of(options: argparse.Namespace, name: str, seed: int) -> list[dict[str, Any]]:

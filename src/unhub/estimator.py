@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from unhub.api.fit import fit
-from unhub.core.bias import augment_targets, served
+from unhub.core.bias import augment_targets, scaled_bias
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import Strength, Temperature
 from unhub.foundation.errors import InputError
@@ -162,4 +162,4 @@ class HubnessCorrector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         bias = np.where(known, self.bias_[place], np.float32(0))
         if not known.all():
             bias[~known] = self.correction_.extend(targets[~known])
-        return served(bias, self.strength_)
+        return scaled_bias(bias, self.strength_)

@@ -12,7 +12,7 @@ from unhub.analysis.session import Session, ViewSettings
 from unhub.analysis.verdict import verdict_card
 from unhub.analysis.view import view
 from unhub.api.guard import estimate_bias
-from unhub.api.verdict import APPLY, WEAKER, given, judge
+from unhub.api.verdict import APPLY, WEAKER, given_verdict, judge
 from unhub.methods.strength import Evidence
 from unhub.reports.html import html_report
 
@@ -76,7 +76,7 @@ def test_limits_and_colour_of_the_card_are_those_of_the_verdict(experiment, deci
 
 def test_a_card_of_a_strength_that_was_given_does_not_say_that_it_was_judged(experiment):
     told = report_data(Session.open(experiment))
-    page = html_report(replace(told, guard=verdict_card(given(0.5))))
+    page = html_report(replace(told, guard=verdict_card(given_verdict(0.5))))
     assert "A strength of your own; nothing was checked." in page
     assert 'class="asked"' not in page
 
@@ -139,14 +139,14 @@ def test_shares_are_of_the_right_queries_in_a_bank_with_copies(experiment):
     np.save(folder / "bank.npy", np.concatenate((bank[:20], bank)))  # the first twenty come twice
     session = Session.open(experiment)
     ranked = session.before_after(settings())
-    assert ranked.task.repeated == pytest.approx(20 / 170)
+    assert ranked.task.duplicate_share == pytest.approx(20 / 170)
     rows = [each.row for each in hub_card(ranked, 1).contributions]
     assert not {each for each in rows if 20 <= each < 40}, "a copy is the query that came first"
     target, whole = np.load(folder / "targets.npy")[1], np.load(folder / "bank.npy")
     for each in hub_card(ranked, 1).contributions[:5]:
         assert each.score == pytest.approx(float(whole[each.row] @ target), abs=1e-5)
     everything = session.before_after(settings(strength=1.0))
-    assert everything.task.repeated == 0, "a strength of one's own has the bank as it is"
+    assert everything.task.duplicate_share == 0, "a strength of one's own has the bank as it is"
 
 
 def test_shares_of_capped_sn_add_up_to_one(experiment):

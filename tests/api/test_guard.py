@@ -11,9 +11,9 @@ from reference.captioned_images import BANK, RECENT, TARGETS, captioned_images, 
 
 import unhub
 from unhub import InputError
-from unhub.api.verdict import Verdict, given, judge
+from unhub.api.verdict import Verdict, given_verdict, judge
 from unhub.core.fingerprint import row_sketches
-from unhub.methods.strength import LARGE, Evidence, gains, held_out_parts, held_out_slice, supported
+from unhub.methods.strength import LARGE, Evidence, evidence_of, gains, held_out_parts, held_out_slice
 from unhub.scores import MatrixScores
 from unhub.scores.dual import WIDEST
 
@@ -83,7 +83,7 @@ def test_the_slope_changes_its_sign_at_the_best_strength(shop):
     correction = fitted(shop, query_bank=few, recent=shop["recent"])
     tau, g = correction.settings["tau"], correction.bias.astype(np.float64)
     s = shop["recent"] @ shop["targets"].T
-    best = supported(gains(MatrixScores(s, 50), g, tau, 0.0), "bank").strength
+    best = evidence_of(gains(MatrixScores(s, 50), g, tau, 0.0), "bank").strength
     assert 0.02 < best < 0.98
     assert reference.dual_slope(s, g, tau, best - 0.01).mean() > 0 > reference.dual_slope(s, g, tau, best + 0.01).mean()
 
@@ -91,20 +91,20 @@ def test_the_slope_changes_its_sign_at_the_best_strength(shop):
 def test_a_gain_has_its_paired_standard_error():
     rng = np.random.default_rng(0)
     values = np.outer(rng.exponential(1, 400), np.linspace(0, 1, 101)) - np.linspace(0, 1, 101) ** 2
-    found = supported(values, "recent")
+    found = evidence_of(values, "recent")
     at = round(100 * found.strength)
     counted = values[np.argsort(values[:, values.mean(axis=0).argmax()])[:396], at]  # without the hundredth
     assert found.gain == pytest.approx(counted.mean())
     assert found.standard_error == pytest.approx(counted.std(ddof=1) / 396**0.5)
     assert found.strength < found.with_all
-    assert found.strength < supported(values, "bank").strength  # half a standard error below the best
+    assert found.strength < evidence_of(values, "bank").strength  # half a standard error below the best
     assert found.queries == 400
 
 
 @pytest.mark.parametrize("spam", [0, 1, 2, 3, 20])
 def test_a_hundredth_of_the_recent_queries_does_not_decide(spam):
     lose, gain = np.linspace(0, -0.01, 101), np.linspace(0, 3, 101)
-    found = supported(np.stack([*[lose] * (200 - spam), *[gain] * spam]), "recent")
+    found = evidence_of(np.stack([*[lose] * (200 - spam), *[gain] * spam]), "recent")
     assert (found.strength > 0.5) == (spam == 20)
     assert (found.left_out, found.with_all is None) == ((2, False) if spam in (2, 3) else (0, True))
     if spam in (2, 3):  # the gain of the others, at strength 1
@@ -295,7 +295,7 @@ def test_a_log_that_was_declared_stays_one_when_it_is_judged_again(shop):
     verdict = unhub.guard(declared, recent=shop["recent"])
     assert verdict.own_log
     capped = MatrixScores(reference.capped(shop["recent"] @ shop["targets"].T).astype(np.float32), 50)
-    expected = supported(gains(capped, declared.bias.astype(np.float64), 0.12, 0.0), "recent")
+    expected = evidence_of(gains(capped, declared.bias.astype(np.float64), 0.12, 0.0), "recent")
     assert verdict.evidence[-1].gain == pytest.approx(expected.gain, abs=1e-5)
 
 
@@ -303,7 +303,7 @@ def test_judged_queries_are_judged_by_the_scores_that_rank(shop):
     declared = fitted(shop, own_log=True, tau=0.12)
     verdict = unhub.guard(declared, judged=shop["answers"], judged_queries=shop["asked"])
     asked, g = shop["asked"] @ shop["targets"].T, declared.bias.astype(np.float64)
-    expected = supported(gains(MatrixScores(asked, 50), g, 0.12, g[shop["answers"]]), "judged")
+    expected = evidence_of(gains(MatrixScores(asked, 50), g, 0.12, g[shop["answers"]]), "judged")
     assert verdict.evidence[-1].strength == expected.strength
     assert verdict.evidence[-1].gain == pytest.approx(expected.gain, abs=1e-5)
 
@@ -505,7 +505,7 @@ SENTENCES = {
     "repeats other queries. If it is this gallery's own log, say so (own_log=True, or --popularity own_log). Not "
     "checked: "
     "popularity (give about 50 judged pairs).": judge((dataclasses.replace(FRESH, strength=0.9),), duplicates=0.3),
-    "APPLY at strength 0.5, as given; nothing was checked.": given(0.5),
+    "APPLY at strength 0.5, as given; nothing was checked.": given_verdict(0.5),
     "APPLY at strength 1: the test queries are the bank, so nothing can be checked.": Verdict(
         "apply", 1.0, reason="transductive"
     ),

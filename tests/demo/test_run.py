@@ -17,7 +17,7 @@ from rich.console import Console
 
 import unhub
 import unhub.io
-from unhub.api.verdict import given, judge
+from unhub.api.verdict import given_verdict, judge
 from unhub.demo import clipart, emoji, outputs
 from unhub.demo import run as demo_run
 from unhub.demo.evaluation import BANK_METHODS, advice
@@ -184,7 +184,7 @@ def interval(low, high):
 
 
 def test_the_test_queries_confirm_the_verdict_or_not():
-    apply = given(1.0)
+    apply = given_verdict(1.0)
     assert "R@1 changes by +6.0 points (95% interval +4.0 to +8.0)" in advice(apply, interval(4, 8))
     assert advice(apply, interval(4, 8)).endswith("+8.0).")
     assert "the guard looks for harm and does not promise a gain" in advice(apply, interval(-1, 2))

@@ -8,7 +8,7 @@ import pytest
 
 import unhub
 from stores.problem import Problem
-from unhub.api.verdict import given
+from unhub.api.verdict import given_verdict
 from unhub.foundation.errors import InputError
 from unhub.stores import open_store
 
@@ -86,7 +86,7 @@ def test_another_strength_is_another_export(url, problem, tmp_path):
     correction = unhub.fit("sn", targets=url, query_bank=problem.queries, tau=0.05, strength=1)
     correction.save(file)
     first = unhub.export(file, url).record
-    unhub.load(file).with_verdict(given(0.5)).save(file)
+    unhub.load(file).with_verdict(given_verdict(0.5)).save(file)
     assert served(url, file, problem)[0] == "rerank", "the export is of another strength"
     late = unhub.refresh(file, url)
     assert late.unchanged

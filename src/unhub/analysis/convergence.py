@@ -61,7 +61,7 @@ def convergence(evaluated: EvaluatedDataset) -> tuple[list[Convergence], list[st
     rows = [row for row in evaluated.evaluation.rows.values() if method_class(row.method).potentials]
     for row in rows:
         judged = row.verdict is not None and row.verdict.reason == "judged"
-        banks = (evaluated.task.distinct if judged else evaluated.task).banks
+        banks = (evaluated.task.deduplicated if judged else evaluated.task).banks
         settings: Any = {name: value for name, value in row.settings.items() if value is not None}
         chosen = method(row.method, settings)
         saved = evaluated.saved and row.label == evaluated.label

@@ -83,7 +83,7 @@ def contributions(ranked: BeforeAfter, target: int, most: int = MOST_ROWS) -> li
     shares = _shares(ranked, scores, ranked.sample.data.correction.weights if whole else ranked.task.banks.query_weight)
     order = np.argsort(-(scores if shares is None else shares), kind="stable")[:most]
     order = order[np.isfinite(scores[order])]
-    kept = ranked.task.kept
+    kept = ranked.task.bank_rows
     rows = order if whole else bank.rows[order if kept is None else kept[order]]
     return [
         Contribution(row, bank.name_of(row), float(scores[at]), None if shares is None else float(shares[at]))

@@ -18,7 +18,7 @@ from unhub.api.fitted_vectors import saved_bias
 from unhub.api.guard import GuardedBias, estimate_bias
 from unhub.api.ranking_pair import RankingPair
 from unhub.api.running import Options, measure_method
-from unhub.api.verdict import Verdict, given
+from unhub.api.verdict import Verdict, given_verdict
 from unhub.core.bias import Bias
 from unhub.core.parameters import strength_number
 from unhub.dataset import TEST_QUERIES, Dataset, Items, Task
@@ -367,7 +367,7 @@ class Session:
         guarded = self._estimate(sample, replace(settings, strength=None), wanted)[1]
         served = known
         if known is not None and settings.strength is not None:
-            served = replace(known, verdict=given(settings.strength))
+            served = replace(known, verdict=given_verdict(settings.strength))
         before = self._rank(sample, settings, method("none"), None, wanted)
         after = before if settings.method == "none" else self._rank(sample, settings, chosen, served, wanted)
         if settings.method == SAVED:
@@ -411,7 +411,7 @@ class Session:
                 raise InputError("tau", f"is {settings.tau:g}, but {asked.name} has no temperature", "leave it out")
             asked = asked.at(settings.tau)
         usual = self.task_of(asked, settings.direction, settings.bank)
-        same = not own or not usual.repeated
+        same = not own or not usual.duplicate_share
 
         def estimate() -> tuple[ResolvedMethod, GuardedBias | None]:
             resolved = self.task(settings.direction, settings.bank).resolve(asked)

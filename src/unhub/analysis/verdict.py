@@ -87,8 +87,8 @@ def measured_effect(
 def verdict_card(verdict: Verdict) -> VerdictCard:
     """The guard's verdict as plain data.
 
-    >>> from unhub.api.verdict import given
-    >>> verdict_card(given(0.5)).headline
+    >>> from unhub.api.verdict import given_verdict
+    >>> verdict_card(given_verdict(0.5)).headline
     'APPLY at strength 0.5'
     """
     evidence = [

@@ -16,7 +16,7 @@ import numpy as np
 from unhub.api.artefact_file import check_header, check_values, open_artefact, read_ids
 from unhub.api.correction import Correction, attach
 from unhub.api.fitted_vectors import refuse_others
-from unhub.api.verdict import Verdict, given
+from unhub.api.verdict import Verdict, given_verdict
 from unhub.core.fingerprint import row_digests
 from unhub.core.parameters import MOST_STRENGTH
 from unhub.dataset import Reader
@@ -218,7 +218,7 @@ def _correction(metadata: Mapping[str, Any], tensors: Mapping[str, AnyArray], me
 def _verdict(metadata: Mapping[str, Any], estimator: AdditiveMethod) -> Verdict:
     """The saved verdict; of release 0.1.0 a strength that was given."""
     if metadata["schema_version"] == OLDEST:
-        return given(float(estimator.strength))
+        return given_verdict(float(estimator.strength))
     return Verdict.from_dict(metadata["verdict"])
 
 

@@ -15,9 +15,9 @@ from unhub.api import notebook
 from unhub.api.certificate import Certificate, certify
 from unhub.api.fitted_vectors import check_gallery, refuse_change
 from unhub.api.hits import Hits, hits
-from unhub.api.verdict import Verdict, given
+from unhub.api.verdict import Verdict, given_verdict
 from unhub.core.arrays import host, is_tensor
-from unhub.core.bias import Status, augment_queries, augment_targets, served
+from unhub.core.bias import Status, augment_queries, augment_targets, scaled_bias
 from unhub.core.fingerprint import fingerprint, row_digests
 from unhub.core.parameters import count, strength_number
 from unhub.dataset.galleries import in_order, open_noted, open_source, unnamed_store
@@ -48,7 +48,7 @@ class Correction:
     status: Status
     iterations: int
     marginal_error: float | None
-    verdict: Verdict = field(default_factory=lambda: given(1.0))
+    verdict: Verdict = field(default_factory=lambda: given_verdict(1.0))
     error_bound: float | None = None
     plan: str | None = None
     bank_size: int = 0
@@ -114,13 +114,13 @@ class Correction:
     @cached_property
     def served_bias(self) -> FloatArray:
         """strength * bias: what is added to the scores of every target, (gallery,) float32."""
-        return served(self.bias, self.strength)
+        return scaled_bias(self.bias, self.strength)
 
     def at(self, strength: float) -> Correction:
         """The same correction at a strength of your own, whatever the verdict was."""
         its = self.verdict
         facts: Any = {"bank_size": its.bank_size, "duplicates": its.duplicates, "own_log": its.own_log, "tau": its.tau}
-        return self.with_verdict(given(strength_number("strength", strength), **facts))
+        return self.with_verdict(given_verdict(strength_number("strength", strength), **facts))
 
     def with_verdict(self, verdict: Verdict) -> Correction:
         """The same correction under another verdict, as ``unhub.guard`` gives it."""

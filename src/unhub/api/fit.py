@@ -156,7 +156,7 @@ def _fitted(chosen: AdditiveMethod, data: Dataset, task: Task, journal: Rounds) 
     notes += result.notes
     gallery = {} if digests is None else {"targets": fingerprint(digests)}
     refuse_change(known | gallery, *used, task.targets, when="during")
-    if task.query_bank is not None and task.repeated:
+    if task.query_bank is not None and task.duplicate_share:
         known = known | fingerprints(task.query_bank)
     bias = finite(estimator, result.bias, task.banks.queries.shape[1])
     in_store = task.targets is not None and is_address(task.targets.source)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unhub.api.facade import facade, warn
-from unhub.api.verdict import Verdict, given, judge
+from unhub.api.verdict import Verdict, given_verdict, judge
 from unhub.core.bias import Bias
 from unhub.core.execution import Execution
 from unhub.dataset import Dataset, Task
@@ -23,7 +23,8 @@ from unhub.methods.strength import (
     CAUTION,
     LARGE,
     Evidence,
-    from_bank,
+    bank_evidence,
+    evidence_of,
     gains,
     held_out_parts,
     held_out_slice,
@@ -31,7 +32,6 @@ from unhub.methods.strength import (
     linear_term,
     sample_rows,
     standard_errors,
-    supported,
 )
 from unhub.scores import Banks, Spread, in_memory, select, spread, without
 from unhub.scores.folds import ONCE
@@ -100,10 +100,10 @@ def guard(
     correction = loaded(correction)
     if recent is None and judged_queries is None and judged is None:
         raise InputError("recent", "is missing", "give queries that are asked now, to judge the correction by")
-    opened = open_fresh(correction, targets, recent=recent, judged=judged, judged_queries=judged_queries)
+    opened = open_guard_inputs(correction, targets, recent=recent, judged=judged, judged_queries=judged_queries)
     g = correction.bias.astype(np.float64)
     fresh, tau, execution = opened.queries, opened.tau, opened.execution
-    evidence, _ = from_fresh(correction.method, g, tau, correction._linear, fresh, execution)
+    evidence, _ = fresh_evidence(correction.method, g, tau, correction._linear, fresh, execution)
     verdict = judge_again(correction, evidence, tau)
     earlier = [each.source for each in verdict.evidence if each not in evidence and each.source != "bank"]
     warn((*fresh.notes, *(EARLIER.format(each) for each in earlier)))
@@ -111,7 +111,7 @@ def guard(
 
 
 @dataclass(frozen=True, eq=False)
-class OpenedFresh:
+class GuardInputs:
     """The queries that a correction is judged by again, the temperature of F, and how to compute."""
 
     queries: FreshQueries
@@ -119,7 +119,7 @@ class OpenedFresh:
     execution: Execution
 
 
-def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> OpenedFresh:
+def open_guard_inputs(correction: Correction, targets: Any = None, **fresh: Any) -> GuardInputs:
     """Recent and judged queries of a correction, opened and checked; targets: its gallery."""
     its = correction
     embedded = its.fingerprint is not None
@@ -131,7 +131,7 @@ def open_fresh(correction: Correction, targets: Any = None, **fresh: Any) -> Ope
     queries = fresh_queries(data, reader, its.bias.size, its.query_bank)
     first = queries.recent if queries.recent is not None else queries.judged.scores  # type: ignore[union-attr]
     tau = its.verdict.tau or judging_temperature(its.method, spread(first))
-    return OpenedFresh(queries, tau, reader.execution(first))
+    return GuardInputs(queries, tau, reader.execution(first))
 
 
 def judge_again(correction: Correction, evidence: tuple[Evidence, ...], tau: float) -> Verdict:
@@ -150,10 +150,10 @@ def estimate_bias(method: AdditiveMethod, task: Task) -> GuardedBias:
     uncapped = task.own_log and method.name != "none" and not isinstance(method, CappedSN)
     declared = (UNCAPPED.format(method.name),) if uncapped else ()
     if method.strength != "auto":
-        facts: Any = {"bank_size": banks.queries.shape[0], "duplicates": task.repeated, "own_log": task.own_log}
+        facts: Any = {"bank_size": banks.queries.shape[0], "duplicates": task.duplicate_share, "own_log": task.own_log}
         text = "{} was not used: the strength is {:g}, not auto."
         notes = (*declared, *(text.format(argument(each), method.strength) for each in unused))
-        return GuardedBias(method.estimate(banks), given(method.strength, **facts), notes=notes)
+        return GuardedBias(method.estimate(banks), given_verdict(method.strength, **facts), notes=notes)
     if task.own_bank:
         notes = tuple(f"{argument(each)} was not used: the test queries are the bank." for each in unused)
         return GuardedBias(method.estimate(banks), Verdict("apply", 1.0, reason="transductive"), notes=notes)
@@ -199,10 +199,10 @@ def _judged_bias(method: AdditiveMethod, task: Task, scale: Spread) -> GuardedBi
     tau = judging_temperature(method, scale)
     linear = linear_term(banks, bias.values)
     as_kept = bias.values.astype(np.float32).astype(np.float64)  # in a correction, for later verdicts
-    evidence, judged = from_fresh(method, as_kept, tau, linear, task.fresh, banks.execution)
+    evidence, judged = fresh_evidence(method, as_kept, tau, linear, task.fresh, banks.execution)
     if parts:
-        evidence = (from_bank(method, replace(banks, held_out=parts), held_out, tau), *evidence)
-    verdict = judge(evidence, bank_size=size, duplicates=task.repeated, own_log=task.own_log, tau=tau)
+        evidence = (bank_evidence(method, replace(banks, held_out=parts), held_out, tau), *evidence)
+    verdict = judge(evidence, bank_size=size, duplicates=task.duplicate_share, own_log=task.own_log, tau=tau)
     return GuardedBias(bias, verdict, linear, judged)
 
 
@@ -213,7 +213,7 @@ def _estimate_beside(method: AdditiveMethod, banks: Banks) -> tuple[Bias, tuple[
     return replace(bias, held_out=()), held_out
 
 
-def from_fresh(
+def fresh_evidence(
     method: AdditiveMethod,
     g: FloatArray,
     tau: float,
@@ -226,11 +226,11 @@ def from_fresh(
     if fresh.recent is not None:
         rows = sample_rows(fresh.recent.shape[0])
         recent = fresh.recent if rows is None else select(fresh.recent, rows)
-        evidence.append(supported(gains(method.reads(recent), g, tau, linear, execution), "recent"))
+        evidence.append(evidence_of(gains(method.reads(recent), g, tau, linear, execution), "recent"))
     values = None
     if fresh.judged is not None:
         values = likelihood_gains(fresh.judged, g, tau, execution)
-        evidence.append(supported(values, "judged"))
+        evidence.append(evidence_of(values, "judged"))
     return tuple(evidence), values
 
 
@@ -262,7 +262,7 @@ def finite(method: Method, bias: Bias, gallery: int | None = None) -> Bias:
     return bias
 
 
-def to_serve(correction: Correction, *, force: bool) -> Correction:
+def require_served(correction: Correction, *, force: bool) -> Correction:
     """The correction as it may be served: an error if its verdict is to refuse it; forced, it is at full strength."""
     if correction.verdict.served:
         return correction

@@ -16,7 +16,7 @@ from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.gallery_change import GalleryChange, current_correction
-from unhub.api.guard import judge_again, open_fresh
+from unhub.api.guard import judge_again, open_guard_inputs
 from unhub.api.monitor_figures import RecentFigures, measure, rank_twice
 from unhub.api.monitor_history import (
     FIGURES,
@@ -77,7 +77,7 @@ def monitor(
     earlier = () if history is None else read_history(history, name)
     base = next((each for each in earlier if each.k == k), None)
     now, change = (fitted, GalleryChange()) if fitted.fingerprint is None else current_correction(fitted, targets)
-    fresh = open_fresh(now, recent=recent, judged=judged, judged_queries=judged_queries)
+    fresh = open_guard_inputs(now, recent=recent, judged=judged, judged_queries=judged_queries)
     found = measure(now, fresh, k)
     before, asked = _before(now, change, base, found, k)
     risen = new_hubs(found.counts, found.queries, before, asked, k)

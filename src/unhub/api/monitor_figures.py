@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhub.api.correction import Correction
-from unhub.api.guard import OpenedFresh, likelihood_gains
+from unhub.api.guard import GuardInputs, likelihood_gains
 from unhub.api.monitor_history import Figure
 from unhub.core.arrays import host
 from unhub.core.execution import Execution
 from unhub.foundation.errors import InputError
 from unhub.foundation.types import FloatArray, IntArray
 from unhub.foundation.wording import argument
-from unhub.methods.strength import STRENGTHS, Evidence, gains, sample_rows, standard_errors, supported
+from unhub.methods.strength import STRENGTHS, Evidence, evidence_of, gains, sample_rows, standard_errors
 from unhub.metrics.hubness import k_occurrence
 from unhub.scores import ScoreSource, search, select
 
@@ -44,7 +44,7 @@ class RecentFigures:
         return _mean(np.isin(self.served, targets).mean(axis=1))
 
 
-def measure(correction: Correction, fresh: OpenedFresh, k: int) -> RecentFigures:
+def measure(correction: Correction, fresh: GuardInputs, k: int) -> RecentFigures:
     """The figures of a correction on recent queries, and on judged ones where there are any."""
     recent, execution = fresh.queries.recent, fresh.execution
     assert recent is not None
@@ -55,14 +55,14 @@ def measure(correction: Correction, fresh: OpenedFresh, k: int) -> RecentFigures
     g, tau = correction.bias.astype(np.float64), fresh.tau
     reads = correction.method.reads(recent)
     values = gains(reads, g, tau, correction._linear, execution)
-    evidence = [supported(values, "recent")]
+    evidence = [evidence_of(values, "recent")]
     figures = {
         "strength": Figure(evidence[0].strength, _strength_error(values, "recent")),
         "gain": _mean(_served_gain(correction, values, reads, tau, execution)),
     }
     if fresh.queries.judged is not None:
         judged = likelihood_gains(fresh.queries.judged, g, tau, execution)
-        evidence.append(supported(judged, "judged"))
+        evidence.append(evidence_of(judged, "judged"))
         figures["judged strength"] = Figure(evidence[1].strength, _strength_error(judged, "judged"))
     ranked, served = rank_twice(correction, recent, k, execution), correction.served_bias
     figures |= _churn(ranked.raw, ranked.served) | _out_of_reach(ranked, served)
@@ -105,7 +105,7 @@ def _served_gain(
 def _strength_error(values: FloatArray, source: str) -> float:
     """The standard error of the supported strength: its spread over resamples of the queries."""
     rng, count = np.random.default_rng(0), len(values)
-    again = [supported(values[rng.integers(0, count, count)], source).strength for _ in range(RESAMPLES)]  # type: ignore[arg-type]
+    again = [evidence_of(values[rng.integers(0, count, count)], source).strength for _ in range(RESAMPLES)]  # type: ignore[arg-type]
     return round(float(np.std(again, ddof=1)), 4)
 
 

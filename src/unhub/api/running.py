@@ -13,7 +13,7 @@ import numpy as np
 from unhub.api.evaluation import Evaluation, MethodResult
 from unhub.api.guard import GuardedBias, estimate_bias, finite
 from unhub.api.verdict import Verdict
-from unhub.core.bias import Bias, served
+from unhub.core.bias import Bias, scaled_bias
 from unhub.dataset import Task
 from unhub.dataset.bank_audit import bank_findings, own_gallery
 from unhub.dataset.task import check_needs, missing
@@ -224,7 +224,7 @@ def apply_method(method: Method, task: Task, known: GuardedBias | None = None) -
     if is_additive(method):
         guarded = estimate_bias(method, task.learned_by(method)) if known is None else known
         bias = finite(method, guarded.bias, test.shape[1])
-        added = served(bias.values, guarded.verdict.strength)
+        added = scaled_bias(bias.values, guarded.verdict.strength)
         corrected = ((start, rows + added.astype(rows.dtype)) for start, rows in blocks(test))
         return CorrectedScores(corrected, bias, added, guarded.notes, guarded.verdict)
     assert isinstance(method, RowMethod)

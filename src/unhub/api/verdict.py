@@ -39,7 +39,7 @@ MISSING: Mapping[Check, str] = {
 SOME_COPIES, MANY_COPIES = 0.01, 0.1
 """share of the bank that repeats another query which is worth a sentence, and which a log of live traffic has"""
 SAY_SO = "say so (own_log=True, or --popularity own_log)"
-COLLECT: Mapping[Source, str] = {
+ADVICE: Mapping[Source, str] = {
     "bank": (
         "The bank is too small or too noisy, or there are hardly any hubs to correct; collect more queries, at least "
         f"{WANTED_BANK} different ones."
@@ -53,14 +53,14 @@ COLLECT: Mapping[Source, str] = {
 """what to do when these queries are the reason for a refusal"""
 OWN_LOG = f"If it is this gallery's own log, {SAY_SO}."
 """beside the one on recent queries: those of a log want other targets than its popular ones"""
-LEAVE = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
+ADVICE_ON_OWN_LOG = "The right answers lose: popular targets look like hubs in this log. Leave the scores as they are."
 """the same of judged queries, where the bank was declared as the gallery's own log"""
-FEW = (
+ADVICE_ON_A_FEW = (
     "Only the few recent queries that gain the most support more: bots may be among them, or queries of another kind. "
     "Take them out, or collect a bank from current traffic."
 )
 """the same of recent queries where leaving out a few of them is the reason"""
-COLLECT_MORE = (
+ADVICE_ON_LARGE_BANK = (
     "The bank is too small or too noisy for this gallery, or there are hardly any hubs to correct. Several times as "
     "many different queries would tell; otherwise leave the scores as they are."
 )
@@ -197,14 +197,14 @@ class Verdict:
         tiny = 0 < self.bank_size < FEWEST  # whatever other queries say of its bias
         source = "bank" if self.binding is None or tiny else self.binding.source
         if source == "judged" and self.own_log:
-            return LEAVE
+            return ADVICE_ON_OWN_LOG
         if self.binding is not None and (self.binding.with_all or 0.0) >= WEAKER:
-            return FEW
+            return ADVICE_ON_A_FEW
         if source == "recent" and not self.own_log:
             if self.duplicates >= MANY_COPIES:  # said already
-                return COLLECT[source]
-            return f"{COLLECT[source]} {OWN_LOG}"
-        return COLLECT_MORE if source == "bank" and self.bank_size >= WANTED_BANK else COLLECT[source]
+                return ADVICE[source]
+            return f"{ADVICE[source]} {OWN_LOG}"
+        return ADVICE_ON_LARGE_BANK if source == "bank" and self.bank_size >= WANTED_BANK else ADVICE[source]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -228,7 +228,7 @@ def _with_all(evidence: Evidence) -> str:
     return f"; {strength:.2f} with the {left_out:,} that gain the most" if left_out else ""
 
 
-def given(strength: float, **facts: Any) -> Verdict:
+def given_verdict(strength: float, **facts: Any) -> Verdict:
     """The verdict of a strength that the user chose; facts: bank_size, duplicates, own_log and tau, for later ones."""
     return Verdict("apply", strength, reason="given", **facts)
 

@@ -81,7 +81,7 @@ def command(
       unhub search photos.unhub --queries queries.npy --store faiss://photos.faiss
     """
     import unhub
-    from unhub.api.guard import to_serve
+    from unhub.api.guard import require_served
 
     replaced = output.check(out, ENDINGS, (correction, queries, targets, query_ids))
     options.check_url("targets", targets)
@@ -91,7 +91,7 @@ def command(
         if targets is None and store is None:
             _refuse_unnamed(loaded, correction)
         vectors = _query_rows(queries, query_ids, words or [], encoder)
-        loaded = to_serve(loaded, force=force) if force or store is not None else loaded
+        loaded = require_served(loaded, force=force) if force or store is not None else loaded
         address = None if targets is not None or exact else store
         checks = {} if certify is None else _certify(loaded, vectors, k, certify, address, filter, progress)
         if address is not None:

@@ -38,7 +38,7 @@ class Bias:
     """(gallery,) float32 each: the values without some bank queries, as ``Banks.held_out`` asks for; mean zero"""
 
 
-def served(bias: FloatArray, strength: float) -> FloatArray:
+def scaled_bias(bias: FloatArray, strength: float) -> FloatArray:
     """strength * bias: what is added to the scores of every target, (gallery,) float32."""
     return (strength * bias.astype(np.float32)).astype(np.float32)
 

@@ -66,7 +66,7 @@ def own_gallery(task: Task, *, judged: bool) -> tuple[Finding, ...]:
     judged: whether the strength is "auto". Who names a strength wants the bank as it is, and reads a note.
     """
     if judged and not task.masked:
-        task = task.distinct  # a title that many people type is one query
+        task = task.deduplicated  # a title that many people type is one query
     count, looked_at = targets_in_bank(task)
     if count < max(1, SOME_TARGETS * looked_at):
         return ()
@@ -97,7 +97,7 @@ def bank_findings(task: Task) -> tuple[Finding, ...]:
 
 def size_findings(task: Task) -> tuple[Finding, ...]:
     """Whether there are too few different queries in the bank to be judged by its own."""
-    count = task.banks.queries.shape[0] if task.own_bank else task.distinct.banks.queries.shape[0]
+    count = task.banks.queries.shape[0] if task.own_bank else task.deduplicated.banks.queries.shape[0]
     if task.own_bank or count >= FEWEST:
         return ()
     few = f"the bank has {counted(count, 'different query')}, and fewer than {FEWEST} cannot judge themselves"
@@ -108,8 +108,8 @@ def duplicate_findings(task: Task) -> tuple[Finding, ...]:
     """How much of the bank repeats another query; task: with its copies."""
     if task.own_bank:
         return ()
-    distinct = task.distinct
-    if distinct.repeated < MANY_COPIES:
+    distinct = task.deduplicated
+    if distinct.duplicate_share < MANY_COPIES:
         return ()
     size, left = task.banks.queries.shape[0], distinct.banks.queries.shape[0]
     weighed = f"{setting('duplicates', 'weigh')} counts them as often as they come"

@@ -49,10 +49,10 @@ class Task:
     whether query i is target i and does not count for itself. queries, targets, query_bank, target_bank: the vectors
     behind it, where there are any; matrices: the matrices otherwise. prior_mean: what target_prior was divided by.
     fresh: queries that a correction is judged by. clicks: (gallery,) how often each target was clicked, where that is
-    to be its prior. own_log: whether the bank is this gallery's own traffic. weighed: whether duplicates in the bank
-    count as often as they come. unit: whether vectors are scaled to unit length. repeated: share of the bank that was
-    left out because it repeats another query; kept: the rows that were not, None for all of them. spread: of the
-    bank's scores, where it was measured.
+    to be its prior. own_log: whether the bank is this gallery's own traffic. weigh_duplicates: whether duplicates in
+    the bank count as often as they come. unit: whether vectors are scaled to unit length. duplicate_share: share of the
+    bank that was left out because it repeats another query; bank_rows: the rows that were not, None for all of them.
+    spread: of the bank's scores, where it was measured.
     """
 
     direction: str
@@ -72,10 +72,10 @@ class Task:
     fresh: FreshQueries = NO_FRESH_QUERIES
     clicks: FloatArray | None = None
     own_log: bool = False
-    weighed: bool = False
+    weigh_duplicates: bool = False
     unit: bool = False
-    repeated: float = 0.0
-    kept: IntArray | None = None
+    duplicate_share: float = 0.0
+    bank_rows: IntArray | None = None
     spread: Spread | None = None
 
     @property
@@ -84,7 +84,7 @@ class Task:
         return self.transductive and not self.shared
 
     @cached_property
-    def distinct(self) -> Task:
+    def deduplicated(self) -> Task:
         """The task with each different bank query once, so that no copy of a held-out query is learned from.
 
         Copies that were encoded again, rounded or moved a little are copies too; the first one stays. Weights that were
@@ -102,12 +102,12 @@ class Task:
         if len(rows) == len(place):
             return self
         weight = self.banks.query_weight
-        if weight is not None or self.weighed:
+        if weight is not None or self.weigh_duplicates:
             weight = np.bincount(place, weights=weight).astype(np.float64)
         banks = replace(select_banks(self.banks, rows), query_weight=weight)
         own = None if self.query_bank is None else chosen_rows(self.query_bank, rows)
         share = 1 - len(rows) / len(place)
-        return replace(self, banks=banks, query_bank=own, repeated=share, kept=rows, spread=None)
+        return replace(self, banks=banks, query_bank=own, duplicate_share=share, bank_rows=rows, spread=None)
 
     @property
     def draws(self) -> FloatArray:
@@ -135,7 +135,7 @@ class Task:
         Each different bank query counts once where the guard chooses the strength; the spread is there if it is needed.
         """
         guarded = is_additive(method) and method.strength == "auto" and not self.own_bank
-        task = self.distinct if guarded else self
+        task = self.deduplicated if guarded else self
         return task.measured if guarded or method.temperature is not None else task
 
     def resolve(self, method: Method) -> ResolvedMethod:
@@ -277,7 +277,7 @@ def _of_traffic(data: Dataset, task: Task, *, clicked: bool = True) -> Task:
     if clicked and data.source("clicks") is not None and not is_clicks(data.source("target_prior")):
         unused = f"{argument('clicks')} was not used: {setting('target_prior', 'clicks')} would use it."
         task = replace(task, fresh=replace(task.fresh, notes=(*task.fresh.notes, unused)))
-    return replace(task, clicks=clicks, own_log=data.own_log, weighed=data.duplicates == "weigh", unit=unit)
+    return replace(task, clicks=clicks, own_log=data.own_log, weigh_duplicates=data.duplicates == "weigh", unit=unit)
 
 
 def vector_banks(

@@ -58,10 +58,12 @@ class Traffic:
 
 def traffic_of(task: Task, clicks: FloatArray | None = None) -> Traffic:
     """Which traffic the bank of a task looks like; clicks: (gallery,) how often each target was clicked."""
-    plain = replace(task, weighed=True, repeated=0.0, banks=replace(task.banks, query_weight=None)).distinct
+    plain = replace(
+        task, weigh_duplicates=True, duplicate_share=0.0, banks=replace(task.banks, query_weight=None)
+    ).deduplicated
     times = plain.banks.query_weight
     most = 1 if times is None else int(times.max())
-    repeated, uneven = plain.repeated, None if clicks is None else unevenness(clicks)
+    repeated, uneven = plain.duplicate_share, None if clicks is None else unevenness(clicks)
     comes = "comes once" if most == 1 else f"comes {most:,} times"
     facts = f"{100 * repeated:.0f}% of the bank repeats another query, the most common one {comes}"
     if uneven is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
-from unhub.api.guard import to_serve
+from unhub.api.guard import require_served
 from unhub.core.parameters import count, positive
 from unhub.deploy import destinations
 from unhub.deploy.item_biases import UP_TO_DATE, Biases, Comparison
@@ -83,7 +83,7 @@ def plan_export(
     known = loaded(correction)
     refused = "" if known.verdict.served else known.verdict.sentence
     with closing(open_store(to)) as collection:
-        plan, _, notes = _plan(to_serve(known, force=True), collection, strategy, pad_to, scale, alias)
+        plan, _, notes = _plan(require_served(known, force=True), collection, strategy, pad_to, scale, alias)
     if refused:
         what = "this export serves the bias at full strength all the same" if force else "an export stops here"
         unless = "" if force else f", unless you pass {setting('force', True)}"
@@ -141,7 +141,7 @@ def export(
     if fixed_effort is not None and not 1 / MOST_EFFORT <= fixed_effort <= MOST_EFFORT:
         raise InputError("effort", f"is {fixed_effort:g}", f"give a number up to {MOST_EFFORT:g}, such as 2")
     with exclusive_journal(correction) as (original, journal), closing(open_store(to)) as collection:
-        known = to_serve(original, force=force)
+        known = require_served(original, force=force)
         plan, before, notes = _plan(known, collection, strategy, pad_to, scale, alias)
         record = before or _begin_record(known, journal, collection, plan)
         biases = Biases(known)

@@ -13,7 +13,7 @@ import numpy as np
 from unhub.api.correction import Correction
 from unhub.api.facade import facade, warn
 from unhub.api.fitted_vectors import noted_store
-from unhub.api.guard import to_serve
+from unhub.api.guard import require_served
 from unhub.core.fingerprint import row_digests, row_sketches
 from unhub.dataset.galleries import unnamed_store
 from unhub.deploy.destinations import bias_name, other_bias, owned_index, serving_export, why_stale
@@ -72,7 +72,7 @@ def refresh(
     """
     elsewhere = out is not None and (isinstance(correction, Correction) or Path(out) != Path(correction))
     with exclusive_journal(correction) as (loaded, journal), closing(_open(loaded, store)) as collection:
-        known = to_serve(loaded, force=force)
+        known = require_served(loaded, force=force)
         record = None if elsewhere else serving_export(known, collection.url)
         exported = record if record is not None and record.destination is not None else None
         result = _compare(known, collection, record, progress)

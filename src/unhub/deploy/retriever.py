@@ -13,7 +13,7 @@ from unhub.api.artefact import loaded
 from unhub.api.correction import Correction
 from unhub.api.facade import facade
 from unhub.api.fitted_vectors import noted_store
-from unhub.api.guard import to_serve
+from unhub.api.guard import require_served
 from unhub.api.hits import Hits
 from unhub.core.parameters import count
 from unhub.dataset.galleries import unnamed_store
@@ -47,7 +47,7 @@ def connect(
 
     Returns a Retriever; close it, or use it in ``with``.
     """
-    known = to_serve(loaded(correction), force=force)
+    known = require_served(loaded(correction), force=force)
     fetch = None if fetch is None else count("fetch", fetch)
     if not url:
         if (noted := noted_store(known)) is not None:

@@ -107,7 +107,7 @@ def _dual_sums(source: ScoreSource, tau: float, g: FloatArray, execution: Execut
     return sums
 
 
-def supported(
+def evidence_of(
     values: FloatArray,
     source: Source,
     weight: FloatArray | None = None,
@@ -176,7 +176,7 @@ def held_out_slice(rows: int) -> tuple[IntArray, ...]:
     return (np.concatenate([np.arange(start, start + height) for start in starts]),)
 
 
-def from_bank(method: AdditiveMethod, banks: Banks, biases: Sequence[FloatArray], tau: float) -> Evidence:
+def bank_evidence(method: AdditiveMethod, banks: Banks, biases: Sequence[FloatArray], tau: float) -> Evidence:
     """What the bank's own queries support, each judged by a bias that was fitted without it.
 
     banks: with the rows that were held out. biases: (gallery,) each, fitted without one part of them.
@@ -187,7 +187,7 @@ def from_bank(method: AdditiveMethod, banks: Banks, biases: Sequence[FloatArray]
         for rows, g in zip(banks.held_out, biases, strict=True)
     ]
     order: Any = np.concatenate(banks.held_out)
-    return supported(np.concatenate(parts), "bank", None if weight is None else weight[order])
+    return evidence_of(np.concatenate(parts), "bank", None if weight is None else weight[order])
 
 
 def linear_term(banks: Banks, g: FloatArray) -> float:
