@@ -221,7 +221,7 @@ def entry(strength=(0.93, 0.02), gain=(0.5, 0.03), churn=(0.3, 0.01), buried=(0.
 
 def say(run, base=None):
     status, reasons, changes = compare(run, base)
-    verdict = unhub.api.verdict.given(1.0)
+    verdict = unhub.api.verdict.given_verdict(1.0)
     return MonitorResult(dataclasses.replace(run, status=status), reasons, changes, verdict, base).sentence
 
 
@@ -302,7 +302,7 @@ def test_every_sentence(run, base, sentence):
 def test_more_than_is_served_is_told_if_it_is_clear_and_the_guard_agrees():
     def after(run, strength):
         status, reasons, changes = compare(run, None)
-        verdict = unhub.api.verdict.given(strength)
+        verdict = unhub.api.verdict.given_verdict(strength)
         return MonitorResult(dataclasses.replace(run, status=status), reasons, changes, verdict)
 
     advice = " Judged by them it would be served at 0.97: unhub guard with -o saves that verdict."
