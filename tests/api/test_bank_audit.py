@@ -52,9 +52,9 @@ def test_the_gallery_is_no_bank(bank, parts):
 
     def came(count):
         return (
-            f"query_bank is the gallery itself: {count} of {count} vectors are targets, up to rounding, which cost 12 "
-            "points of R@1 in a study and harmed 81% of its sets; give past queries or about 100 typed examples, or "
-            "pass ignore_self=True to search items by items"
+            f"query_bank is the gallery itself: {count} of {count} vectors are targets, up to rounding, and such a "
+            "bank cost 12 points of R@1 in a study and harmed 81% of its sets; give past queries or about 100 typed "
+            "examples, or pass ignore_self=True to search items by items"
         )
 
     with pytest.raises(InputError) as refused:
@@ -132,7 +132,7 @@ def test_check_lists_what_is_found(parts):
 def test_check_has_a_problem_with_the_gallery_as_bank(parts):
     (problem,) = unhub.check(targets=parts["targets"], query_bank=parts["targets"][::-1].copy()).problems
     assert problem.startswith(
-        "query_bank is the gallery itself: 90 of 90 vectors are targets, up to rounding, which cost"
+        "query_bank is the gallery itself: 90 of 90 vectors are targets, up to rounding, and such"
     )
     assert unhub.check(targets=parts["targets"], queries=parts["query_bank"]).findings == ()
 

@@ -102,14 +102,22 @@ def evaluate(
     ignore_self: query i is target i, and is left out of its own results.
     allow_overlap: test queries may be in the bank, which makes the rows transductive.
     allow_empty: queries without a relevant target are left out.
-    query_ids, target_ids: ids, if the arrays come without.
-    query_weight: (bank,) how much each bank query counts. target_prior: (gallery,) how often a target is expected.
-    recent, judged, judged_queries, clicks: what chooses the strength, as in ``fit``; no test queries may be in them.
-    own_log, duplicates: what the bank is, as in ``fit``; with own_log, capped_sn runs in place of sn.
-    metric: "cosine" or "ip". normalize: scale vectors to unit length.
+    query_ids: ids of the test queries, if they come without.
+    target_ids: ids of the gallery, if it comes without.
+    query_weight: (bank,) how much each bank query counts.
+    target_prior: (gallery,) how often each target is expected, or "clicks".
+    recent: (recent, dim) queries that are asked now, to choose the strength by; no test queries may be among them.
+    judged: which targets are right for which recent query, as in ``fit``; no test queries may be among them.
+    judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
+    clicks: which targets were clicked for which bank query, for target_prior="clicks".
+    own_log: the bank is a log of this gallery's own traffic; capped_sn runs in place of sn.
+    duplicates: how often a bank query counts that comes more than once: "drop" or "weigh", as in ``fit``.
+    metric: "cosine" or "ip" (inner product).
+    normalize: scale vectors to unit length.
     memory: such as "2GB": bounds the scores that are held at once.
-    resamples, seed: of the bootstrap intervals.
-    executor: as in ``fit``.
+    executor: how to compute, as in ``fit``.
+    resamples: draws of the bootstrap intervals.
+    seed: of these draws.
     progress: called with the name of the work, how much is done, and how much there is.
     hyper_parameters: by name; each reaches every method that has it.
 

@@ -95,6 +95,8 @@ def fit(
     normalize: scale vectors to unit length.
     memory: such as "64MB": bounds the scores held at once, and decides what is kept between rounds; half of the free
         memory by default.
+    executor: how to compute: an ``unhub.executors`` object that holds the shards of the bank, or an ``Execution`` with
+        threads, compiled kernels and memory.
     checkpoint: a file for the last finished round of a long fit, removed when the fit is done. If the disk is full, the
         fit goes on without it and warns.
     resume: continue from the checkpoint.
@@ -102,9 +104,6 @@ def fit(
     progress: called with the name of the work, rows read and rows to read.
     hyper_parameters: by name (tau, iterations, tol, strength, k, alpha, ...); tau="auto" follows the spread of
         the bank's scores, and strength="auto" what queries support that the bias was not fitted on.
-
-    executor: how to compute: an ``unhub.executors`` object that holds the shards of the bank, or an ``Execution`` with
-        threads, compiled kernels and memory.
 
     Returns a Correction.
 

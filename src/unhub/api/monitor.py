@@ -59,7 +59,8 @@ def monitor(
         that was fitted on scores: (recent, gallery) scores.
     targets: the gallery as it is now, also the address of a store; by default where it was at the fit. It may have
         changed: new and changed targets get their exact bias.
-    judged, judged_queries: as in ``guard``.
+    judged: which targets are right for which recent query, as in ``guard``.
+    judged_queries: (judged, dim) the queries of ``judged``, where they are not the recent ones.
     history: a file of earlier runs, one line of JSON each; this run is compared with the first one of this correction
         in it, and added to it. Without one it is compared with the fit alone.
     k: how many of the best targets of each query count.
