@@ -47,7 +47,7 @@ MOST_FOR_PARTS = 2
 """one part of the memory in so many is the most for that; where five parts would take more, they take turns"""
 UNCAPPED = "{} takes the popular targets of an own log for hubs, since its scores are not capped; sn's are."
 EARLIER = "What the {0} queries of the earlier verdict said still counts; give newer {0} queries to replace them."
-BELIEVED_PRIOR = "target_prior is taken for true: only judged queries can show that it is wrong."
+BELIEVED_PRIOR = f"{argument('target_prior')} is taken for true: only judged queries can show that it is wrong."
 PREFERRED_CLICKS = "Targets are expected as often as they were clicked: the judged queries prefer that."
 UNWANTED_CLICKS = "The clicks were not used: the judged queries do not prefer them."
 UNJUDGED_CLICKS = (

@@ -113,7 +113,7 @@ def fresh_queries(
 
 def _unlikely_answers(judged: JudgedQueries) -> tuple[str, ...]:
     """A sentence where the best right targets of judged queries rank as if they were drawn at random."""
-    ranks, first = [], 0
+    ranks = []
     rows, gallery = judged.scores.shape
     best = np.full(rows, -np.inf)
     for first in range(0, rows, judged.scores.block_rows):
